@@ -1,5 +1,6 @@
 -- The views. The import adds them to the database when all rows are in. OWNER with a packet and its common row stands for the SQL in
--- src/owner.rs: the file or machine that owns the clock of a packet.
+-- src/owner.rs: the file or machine that owns the clock of a packet. STATE with a number in string stands for the SQL in src/states.rs:
+-- the text.
 
 -- A row is a packet of the trace. The join is an outer join, so a query that needs no column of packet_common does not
 -- look it up.
@@ -161,7 +162,7 @@ FROM sched_record
 WHERE is_state
 UNION ALL
 SELECT 4097 + 4 * id, ts + dur, after, NULL, utid,
-       (SELECT value FROM string WHERE string.id = s.end_state), NULL, NULL, NULL, NULL, NULL, NULL,
+       STATE(s.end_state), NULL, NULL, NULL, NULL, NULL, NULL,
        CASE doubt >> 6 & 7 WHEN 1 THEN 'switch_missed' WHEN 2 THEN 'woken_again' WHEN 3 THEN 'wakeup_missed' WHEN 4 THEN 'lost' WHEN 7 THEN 'cpus_missing' END
 FROM sched_record AS s
 WHERE after IS NOT NULL
@@ -172,7 +173,7 @@ SELECT 4098 + 4 * id, ts + dur + after, runnable, NULL, utid, 'R',
 FROM sched_record
 WHERE runnable IS NOT NULL
 UNION ALL
-SELECT id, ts, dur, ucpu, utid, (SELECT value FROM string WHERE string.id = s.state),
+SELECT id, ts, dur, ucpu, utid, CAST(STATE(s.state) AS TEXT),
        io_wait, (SELECT value FROM string WHERE string.id = s.blocked_function), waker_utid, waker_id,
        irq_context, ucpu,
        CASE doubt WHEN 1 THEN 'switch_missed' WHEN 2 THEN 'woken_again' WHEN 3 THEN 'wakeup_missed' WHEN 4 THEN 'lost' WHEN 7 THEN 'cpus_missing' END

@@ -75,6 +75,7 @@
 mod owner;
 mod reads;
 mod statements;
+mod states;
 mod winscope;
 
 use std::collections::BTreeSet;
@@ -84,6 +85,8 @@ pub use owner::owner;
 use owner::with_owners;
 use reads::reads;
 pub use statements::{Statement, StatementKind};
+pub use states::FIRST_TEXTS;
+use states::with_states;
 pub use winscope::{
     CHILDREN, CHILDREN_OF_ROOT, ColumnType, Source, WINSCOPE, WinscopeColumn, WinscopeTable,
 };
@@ -352,7 +355,7 @@ impl Table {
 /// assert!(timebase_schema::finish().contains("SELECT (SELECT min(ts) FROM android_log_record)"));
 /// ```
 pub fn finish() -> String {
-    let mut sql = with_owners(FINISH);
+    let mut sql = with_states(&with_owners(FINISH));
     sql.push_str(&winscope::views());
     sql.push_str(
         "\n-- The time that events cover, or packets where there are no events; and the time without those few events\n\

@@ -1,5 +1,6 @@
 //! Texts that rows refer to by number.
 
+use timebase_schema::FIRST_TEXTS;
 use timebase_schema::tables::string;
 
 use crate::definitions::Names;
@@ -10,10 +11,10 @@ use crate::timeline::Name;
 /// The number of bytes that a generation of texts may take.
 const GENERATION: usize = 4 << 20;
 
-/// The number of `Running`, the first text of the table.
+/// The number of `Running`, the first of [`FIRST_TEXTS`].
 pub(crate) const RUNNING: i64 = 0;
 
-/// The number of `R`, the second text.
+/// The number of `R`, the second of them.
 pub(crate) const RUNNABLE: i64 = 1;
 
 /// The texts of the table `string`.
@@ -25,10 +26,10 @@ pub(crate) struct Strings {
 }
 
 impl Strings {
-    /// The table with its first two texts.
+    /// The table with its first texts, which views know by their numbers.
     pub fn new(rows: &mut Rows<'_>) -> Self {
         let mut strings = Strings { seen: Seen::new(GENERATION), names: Vec::new() };
-        for text in ["Running", "R"] {
+        for text in FIRST_TEXTS {
             strings.number(text, rows);
         }
         strings
