@@ -25,10 +25,19 @@ struct Table {
     docs: Vec<String>,
     events: Option<String>,
     order: Option<String>,
-    columns: Vec<(String, String)>,
-    /// Whether it has a key other than the rowid.
-    keyed: bool,
+    columns: Columns,
     indexes: Vec<Index>,
+}
+
+/// The columns of a table.
+#[derive(Default)]
+struct Columns {
+    /// Names and comments. A column of the rowid comes first.
+    all: Vec<(String, String)>,
+    /// Whether the column of the rowid is the last one of the table.
+    rowid_is_last: bool,
+    /// Whether there is a key other than the rowid.
+    keyed: bool,
 }
 
 struct Index {
@@ -56,7 +65,7 @@ fn parse(sql: &str) -> Result<Vec<Table>> {
             comment.push(text.trim().to_owned());
         } else if let Some(rest) = line.strip_prefix("CREATE TABLE ") {
             let name = rest.strip_suffix(" (").ok_or("a table begins with `name (`")?;
-            let (columns, keyed) = columns(&mut lines)?;
+            let columns = columns(&mut lines)?;
             let mut said = |what: &str| {
                 let at = comment.iter().position(|text| text.starts_with(what))?;
                 Some(comment.remove(at)[what.len()..].to_owned())
@@ -68,7 +77,6 @@ fn parse(sql: &str) -> Result<Vec<Table>> {
                 events,
                 order,
                 columns,
-                keyed,
                 indexes: Vec::new(),
             });
         } else if let Some(rest) = line.strip_prefix("CREATE INDEX ") {
@@ -84,22 +92,26 @@ fn parse(sql: &str) -> Result<Vec<Table>> {
     Ok(tables)
 }
 
-/// Names and comments, up to the end of the table; and whether the table has a key other than the
-/// rowid.
-fn columns<'a>(lines: &mut impl Iterator<Item = &'a str>) -> Result<(Vec<(String, String)>, bool)> {
-    let (mut columns, mut keyed) = (Vec::new(), false);
+/// The columns up to the end of the table.
+fn columns<'a>(lines: &mut impl Iterator<Item = &'a str>) -> Result<Columns> {
+    let mut columns = Columns::default();
     for line in lines {
         if line.starts_with(')') {
-            return Ok((columns, keyed || line.contains("WITHOUT ROWID")));
+            columns.keyed |= line.contains("WITHOUT ROWID");
+            if columns.rowid_is_last {
+                columns.all.rotate_right(1);
+            }
+            return Ok(columns);
         }
         let (declared, comment) = line.split_once("--").unwrap_or((line, ""));
         let name = declared.split_whitespace().next().ok_or("a line without a column")?;
         if name.starts_with("PRIMARY") {
             continue;
         }
-        keyed |= declared.contains("UNIQUE");
+        columns.keyed |= declared.contains("UNIQUE");
+        columns.rowid_is_last = !columns.all.is_empty() && declared.contains("INTEGER PRIMARY KEY");
         let name = name.trim_end_matches(',');
-        columns.push((name.to_owned(), comment.trim().to_owned()));
+        columns.all.push((name.to_owned(), comment.trim().to_owned()));
     }
     Err("a table without an end".into())
 }
@@ -133,7 +145,7 @@ fn generate(tables: &[Table]) -> Result<String> {
     let mut code = String::new();
     for (number, table) in tables.iter().enumerate() {
         let place = |name: &String| -> Result<usize> {
-            let place = table.columns.iter().position(|(column, _)| column == name);
+            let place = table.columns.all.iter().position(|(column, _)| column == name);
             Ok(place.ok_or_else(|| format!("{} has no column {name}", table.name))?)
         };
         for line in &table.docs {
@@ -143,11 +155,12 @@ fn generate(tables: &[Table]) -> Result<String> {
         writeln!(code, "/// The table, as `tables.sql` declares it.")?;
         writeln!(code, "pub static TABLE: crate::Table = crate::Table {{")?;
         writeln!(code, "number: {number}, name: {:?},", table.name)?;
-        let names: Vec<&String> = table.columns.iter().map(|(name, _)| name).collect();
+        let names: Vec<&String> = table.columns.all.iter().map(|(name, _)| name).collect();
         writeln!(
             code,
-            "columns: &{names:?}, keyed: {}, events: {}, order: crate::Order::{},",
-            table.keyed,
+            "columns: &{names:?}, rowid_is_last: {}, keyed: {}, events: {}, order: crate::Order::{},",
+            table.columns.rowid_is_last,
+            table.columns.keyed,
             events(table)?,
             order(table)?
         )?;
@@ -165,15 +178,15 @@ fn generate(tables: &[Table]) -> Result<String> {
 
         writeln!(code, "/// A row of `{}`.\n#[derive(Debug, Clone, Copy)]", table.name)?;
         writeln!(code, "pub struct Row<V> {{")?;
-        for (name, comment) in &table.columns {
+        for (name, comment) in &table.columns.all {
             let comment = if comment.is_empty() { "As in the trace." } else { comment };
             writeln!(code, "/// {comment}\npub r#{name}: V,")?;
         }
         writeln!(code, "}}\nimpl<V> crate::Row<V> for Row<V> {{")?;
         writeln!(code, "const TABLE: &'static crate::Table = &TABLE;")?;
-        writeln!(code, "type Cells = [V; {}];", table.columns.len())?;
+        writeln!(code, "type Cells = [V; {}];", table.columns.all.len())?;
         writeln!(code, "#[inline(always)] fn cells(self) -> Self::Cells {{ [")?;
-        for (name, _) in &table.columns {
+        for (name, _) in &table.columns.all {
             writeln!(code, "self.r#{name},")?;
         }
         writeln!(code, "] }}\n}}\n}}")?;
@@ -189,7 +202,7 @@ fn generate(tables: &[Table]) -> Result<String> {
 
 /// The value of the comment `Order:` above a table.
 fn order(table: &Table) -> Result<&'static str> {
-    match (table.order.as_deref(), table.keyed) {
+    match (table.order.as_deref(), table.columns.keyed) {
         (None, false) => Ok("Rowid"),
         (None, true) => Ok("None"),
         (Some("key"), true) => Ok("Key"),

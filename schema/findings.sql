@@ -192,9 +192,9 @@ reading AS MATERIALIZED (
     SELECT s.route_id, v.packet_id, v.value * iif(v.is_packet, s.unit, 1) AS value, v.ts
     FROM (
       SELECT p.id AS packet_id, c.machine_id, c.trace_file_id, c.clock_id, iif(c.clock_id BETWEEN 64 AND 127, c.seq_id, 0) AS seq_id,
-             iif(c.is_trace_time, p.ts, p.clock_ts) AS value, p.ts, 1 AS is_packet
+             coalesce(p.ts + c.clock_offset, p.clock_ts) AS value, p.ts, 1 AS is_packet
       FROM packet_record AS p CROSS JOIN packet_common AS c ON c.id = p.common_id
-      WHERE p.ts IS NOT NULL AND (c.is_trace_time OR p.clock_ts IS NOT NULL) AND c.type IS NOT 'clock_snapshot'
+      WHERE p.ts IS NOT NULL AND coalesce(c.clock_offset, p.clock_ts) IS NOT NULL AND c.type IS NOT 'clock_snapshot'
         -- They are on a file's own clock, which source does not have.
         AND c.type IS NOT 'json_event'
       UNION ALL
@@ -387,7 +387,7 @@ covered AS MATERIALIZED (
 ),
 -- Packets with events. Packets of one kind on the default clock come from the recorder's own writers, which are many.
 stamp AS NOT MATERIALIZED (
-  SELECT r.id, r.ts, iif(c.is_trace_time, r.ts, r.clock_ts) AS value, c.machine_id, c.trace_file_id, c.clock_id,
+  SELECT r.id, r.ts, coalesce(r.ts + c.clock_offset, r.clock_ts) AS value, c.machine_id, c.trace_file_id, c.clock_id,
          iif(c.type <> 'track_event' AND c.clock_id = (SELECT f.value FROM fact AS f WHERE f.name = 'trace_time_clock_id'), NULL, c.seq_id) AS seq_id,
          coalesce(c.type, '') AS kind
   FROM packet_record AS r CROSS JOIN packet_common AS c ON c.id = r.common_id

@@ -6,9 +6,9 @@
 -- look it up.
 CREATE VIEW packet AS
 SELECT p.id, p.ts,
-       iif(c.is_absolute, iif(c.is_trace_time, p.ts, p.clock_ts), p.timestamp) AS timestamp,
+       iif(c.is_absolute, coalesce(p.ts + c.clock_offset, p.clock_ts), p.timestamp) AS timestamp,
        c.clock_id,
-       iif(c.is_trace_time, p.ts, p.clock_ts) AS clock_ts,
+       coalesce(p.ts + c.clock_offset, p.clock_ts) AS clock_ts,
        c.seq_id, c.machine_id, c.type, c.uid, c.pid, p.unresolved, c.trace_file_id,
        p.id - c.first_id AS number, p.offset, coalesce(p.size, length(p.data)) AS size, p.data
 FROM packet_record AS p
@@ -126,6 +126,17 @@ FROM (SELECT (SELECT max(id) FROM ftrace_record) AS id) WHERE id IS NOT NULL
 UNION ALL
 SELECT 'ftrace_name', 'sqlite_autoindex_ftrace_name_1', names || ' 1'
 FROM (SELECT count(*) AS names FROM ftrace_name) WHERE names > 0;
+
+-- After an import with --compact, slices have no index by time. With these statistics SQLite goes by slice_record_track
+-- instead, and looks for the time on each track, if there are enough slices on a track.
+INSERT INTO sqlite_stat1 (tbl, idx, stat)
+SELECT 'slice_record', 'slice_record_track', slices || ' ' || max(1, slices / max(1, tracks)) || ' 1'
+FROM (
+  SELECT max(1048576, (SELECT max(id) FROM slice_record)) AS slices,
+         (SELECT count(*) FROM track_record WHERE NOT is_counter) AS tracks
+)
+WHERE slices IS NOT NULL AND EXISTS (SELECT * FROM sqlite_schema WHERE name = 'slice_record_track')
+  AND NOT EXISTS (SELECT * FROM sqlite_schema WHERE name = 'slice_record_ts');
 
 CREATE VIEW cpu AS
 SELECT id, id AS ucpu, cpu, cluster_id, processor, machine_id, capacity, arg_set_id

@@ -6,10 +6,13 @@
 -- belongs. `Order:` gives the order in which rows arrive if it is not the order of rowids: `key`
 -- for a table without rowids, or `any`.
 --
+-- NULLs at the end of a row take no space, so columns that are mostly NULL come late. SQLite keeps the rowid outside of the
+-- row, so it is the last column of tables with millions of rows.
+--
 -- All times are integers in nanoseconds unless a column says otherwise.
 
 PRAGMA application_id = 1952605811;  -- 'tbfs'
-PRAGMA user_version = 15;
+PRAGMA user_version = 16;
 
 -- The files of an import: the input, and its members if it is an archive or if the user named
 -- several files.
@@ -136,15 +139,15 @@ CREATE TABLE loss (
 -- The packets of the trace, in the order in which the import reads files. A row has only the columns that differ from packet
 -- to packet; the view packet (finish.sql) has all of them.
 CREATE TABLE packet_record (
-  id         INTEGER PRIMARY KEY,  -- 0, 1, 2 ... over all files
   ts         INTEGER,              -- trace time; NULL without a timestamp or without a conversion
   common_id  INTEGER NOT NULL,     -- in packet_common
   offset     INTEGER NOT NULL,     -- the place of its bytes in the decompressed stream of its file
   timestamp  INTEGER,              -- the packet's own field, as recorded; NULL if packet_common says that it equals clock_ts
-  clock_ts   INTEGER,              -- the absolute reading, in the clock's own unit; NULL if packet_common says that it equals ts
   size       INTEGER,              -- the number of its bytes; NULL if data has them
+  data       BLOB,                 -- its bytes: a serialized TracePacket
+  clock_ts   INTEGER,              -- the absolute reading, in the clock's own unit; NULL if packet_common has its distance from ts
   unresolved TEXT,                 -- why ts is NULL although there is a timestamp: no_path, ...
-  data       BLOB                  -- its bytes: a serialized TracePacket
+  id         INTEGER PRIMARY KEY   -- 0, 1, 2 ... over all files
 );
 
 CREATE INDEX packet_ts ON packet_record (ts);
@@ -171,7 +174,7 @@ CREATE TABLE packet_common (
   trace_file_id INTEGER NOT NULL,  -- the file that holds them
   first_id      INTEGER NOT NULL,  -- the id of the first packet of that file
   is_absolute   INTEGER NOT NULL,  -- 1 if their timestamp equals clock_ts
-  is_trace_time INTEGER NOT NULL   -- 1 if their clock_ts equals ts
+  clock_offset  INTEGER            -- their clock_ts minus their ts; NULL if each has its own clock_ts
 );
 
 -- Packets whose part had other clocks when they got their time than when they were read. file is the owner of the
@@ -203,14 +206,14 @@ CREATE TABLE clock_snapshot (
 -- has the columns for users.
 -- Events: kernel: event, events in ftrace_event
 CREATE TABLE ftrace_record (
-  id        INTEGER PRIMARY KEY,  -- in file order; within a bundle, in the order of time
   ts        INTEGER,              -- trace time; NULL without a conversion
   packet_id INTEGER NOT NULL,     -- the bundle that holds it
   cpu       INTEGER,
   tid       INTEGER,              -- the running thread
   name_id   INTEGER NOT NULL,     -- in ftrace_name
   args_id   INTEGER,              -- in ftrace_args
-  timestamp INTEGER               -- as recorded; NULL if it equals ts
+  timestamp INTEGER,              -- as recorded; NULL if it equals ts
+  id        INTEGER PRIMARY KEY   -- in file order; within a bundle, in the order of time
 );
 
 -- Finds kernel events by time.
@@ -464,21 +467,21 @@ CREATE TABLE track_record (
 -- Events: slices: slice, slices in slice
 -- Order: any
 CREATE TABLE slice_record (
-  id         INTEGER PRIMARY KEY,
-  ts         INTEGER NOT NULL,
-  dur        INTEGER NOT NULL,  -- 0 for an instant, -1 without an end
-  track_id   INTEGER NOT NULL,
-  category   INTEGER,           -- in string
-  name       INTEGER,           -- in string
-  depth      INTEGER NOT NULL,
-  parent_id  INTEGER,
-  arg_set_id INTEGER,
-  packet_id  INTEGER,           -- the packet of the track event that began it
-  thread_ts  INTEGER,           -- CPU time of the thread at the start
-  thread_dur INTEGER,           -- CPU time used until the end
-  thread_instruction_count INTEGER,  -- the same for instructions
+  ts                       INTEGER NOT NULL,
+  dur                      INTEGER NOT NULL,  -- 0 for an instant, -1 without an end
+  track_id                 INTEGER NOT NULL,
+  name                     INTEGER,           -- in string
+  depth                    INTEGER NOT NULL,
+  parent_id                INTEGER,
+  category                 INTEGER,           -- in string
+  packet_id                INTEGER,           -- the packet of the track event that began it
+  arg_set_id               INTEGER,
+  thread_ts                INTEGER,           -- CPU time of the thread at the start
+  thread_dur               INTEGER,           -- CPU time used until the end
+  thread_instruction_count INTEGER,           -- the same for instructions
   thread_instruction_delta INTEGER,
-  doubt      INTEGER            -- why it may be wrong
+  doubt                    INTEGER,           -- why it may be wrong
+  id                       INTEGER PRIMARY KEY
 );
 
 CREATE INDEX slice_record_ts ON slice_record (ts);
@@ -574,12 +577,12 @@ CREATE TABLE gpu_slice_record (
 -- Events: counters: value, values in counter
 -- Order: any
 CREATE TABLE counter_record (
-  id         INTEGER PRIMARY KEY,
   ts         INTEGER NOT NULL,
   track_id   INTEGER NOT NULL,
   value      REAL,
   arg_set_id INTEGER,
-  doubt      INTEGER             -- why it may be wrong
+  doubt      INTEGER,  -- why it may be wrong
+  id         INTEGER PRIMARY KEY
 );
 
 CREATE INDEX counter_record_track ON counter_record (track_id, ts);

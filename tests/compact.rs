@@ -142,3 +142,20 @@ fn compact_says_where_the_bytes_are() {
     let expected = "packet_data(): the block of packet 5 in packet_block cannot be read: it is no frame of Zstandard with a size; import the trace again";
     assert_eq!(error, expected);
 }
+
+#[test]
+fn compact_finds_the_slices_of_a_time_range_on_each_track() {
+    let place = Place::new();
+    let (plain, compact) = both(&place, &["app.pftrace"]);
+    let index = "SELECT count(*) FROM sqlite_schema WHERE name = 'slice_record_ts'";
+    assert_eq!((count(&plain, index), count(&compact, index)), (1, 0));
+    let range = "FROM slice WHERE ts BETWEEN 1000 * (SELECT min(ts) / 1000 + 1 FROM slice) AND (SELECT avg(ts) FROM slice) ORDER BY ts, id";
+    let (all, names) = (format!("SELECT * {range}"), format!("SELECT id, name {range}"));
+    assert!(rows(&plain, &names).len() > 100);
+    assert_eq!(rows(&compact, &names), rows(&plain, &names));
+    let plan = |conn| format!("{:?}", rows(conn, &format!("EXPLAIN QUERY PLAN {all}")));
+    let by_time = "SEARCH s USING INDEX slice_record_ts (ts>? AND ts<?)";
+    assert!(plan(&plain).contains(by_time), "{}", plan(&plain));
+    let by_track = "SEARCH s USING INDEX slice_record_track (ANY(track_id) AND ts>? AND ts<?)";
+    assert!(plan(&compact).contains(by_track), "{}", plan(&compact));
+}

@@ -260,7 +260,7 @@ fn the_database_says_what_it_is() {
     let place = Place::new();
     let (conn, _) = place.import(&data("sdk.pftrace"), &[]);
     assert_eq!(count(&conn, "PRAGMA application_id"), 1_952_605_811);
-    assert_eq!(count(&conn, "PRAGMA user_version"), 15);
+    assert_eq!(count(&conn, "PRAGMA user_version"), 16);
     let fact = |name: &str| -> String {
         let sql = "SELECT CAST(value AS TEXT) FROM metadata WHERE name = ?1";
         conn.query_row(sql, [name], |row| row.get(0)).unwrap()

@@ -50,8 +50,8 @@ const ADD_READING: &str = "INSERT INTO clock_snapshot (ts, clock_id, clock_value
 
 /// The common data of a sequence's packets.
 const ADD_COMMON: &str = "INSERT INTO packet_common (id, clock_id, seq_id, machine_id, type, uid, pid, \
-     trace_file_id, first_id, is_absolute, is_trace_time) \
-     VALUES (?1, 64, ?1, 0, 'track_event', 10000, 1000 + ?1, 0, 0, 0, 0)";
+     trace_file_id, first_id, is_absolute) \
+     VALUES (?1, 64, ?1, 0, 'track_event', 10000, 1000 + ?1, 0, 0, 0)";
 
 const ADD_PACKET: &str = "INSERT INTO packet_record (id, ts, timestamp, clock_ts, common_id, offset, size) \
      VALUES (?1, ?2, ?3, ?4, ?5, ?6, 40)";

@@ -168,8 +168,10 @@ pub struct Table {
     /// Its name.
     pub name: &'static str,
     /// The names of its columns, in their order. The first column of a table with rowids is the
-    /// rowid.
+    /// rowid, even if it [is the last one](Table::rowid_is_last) in the database.
     pub columns: &'static [&'static str],
+    /// Whether the column of the rowid is the last one in the database, so that records lack it.
+    pub rowid_is_last: bool,
     /// Whether it has a key other than the rowid, so SQLite has to search for the place of a row.
     pub keyed: bool,
     /// Its indexes, without the index of its key.

@@ -228,7 +228,7 @@ pub struct ImportArguments {
     /// of the table packet is NULL.
     #[arg(long)]
     pub no_data: bool,
-    /// Compress the bytes of the packets, and leave out the index of packets by time
+    /// Compress the bytes of the packets, and leave out the indexes of packets and slices by time
     ///
     /// This makes the database smaller. The column data of the table packet is NULL, and the SQL function packet_data(id)
     /// returns the bytes. All else stays the same.

@@ -98,8 +98,8 @@ pub struct Options {
     pub one_file: bool,
     /// Whether the packets' bytes are stored.
     pub keep_data: bool,
-    /// Whether the packets' bytes are stored in compressed blocks, and packets have no index by time. Then the database is
-    /// smaller, `packet.data` is NULL, and only the SQL function `packet_data` returns the bytes.
+    /// Whether the packets' bytes are stored in compressed blocks, and packets and slices have no index by time. Then the
+    /// database is smaller, `packet.data` is NULL, and only the SQL function `packet_data` returns the bytes.
     pub is_compact: bool,
     /// The kinds of events inside packets that become rows.
     pub subjects: Vec<Subject>,
@@ -139,7 +139,8 @@ impl Options {
     pub(crate) fn tables(&self) -> Cow<'static, str> {
         match &self.indexes {
             Indexes::All if self.is_compact => {
-                timebase_schema::tables_with(|index| index != "packet_ts").into()
+                let is_small = |index: &str| !matches!(index, "packet_ts" | "slice_record_ts");
+                timebase_schema::tables_with(is_small).into()
             }
             Indexes::All => timebase_schema::TABLES.into(),
             Indexes::Named(names) => {

@@ -42,8 +42,8 @@ fn with_snapshots(snapshots: u32) -> Connection {
              INSERT INTO clock_line VALUES (0, -9223372036854775808, 0, 5000000000, 1e-5, 100.0, -1e-7, 'before'),
                                            (0, 0, {snapshots} * 999990000, 5000000000, 1e-5, 100.0, 0.0, 'line'),
                                            (0, {snapshots} * 999990000, NULL, 5000000000 + {snapshots} * 10000, 1e-5, 100.0, 1e-7, 'after');
-             INSERT INTO packet_common (id, clock_id, seq_id, machine_id, trace_file_id, first_id, is_absolute, is_trace_time)
-             VALUES (0, 3, 1, 0, 0, 0, 0, 0);
+             INSERT INTO packet_common (id, clock_id, seq_id, machine_id, trace_file_id, first_id, is_absolute)
+             VALUES (0, 3, 1, 0, 0, 0, 0);
              INSERT INTO packet_record (id, ts, common_id, timestamp, clock_ts, unresolved, offset, size)
              VALUES (0, 5500000000, 0, 5, 5, NULL, 0, 9), (1, NULL, 0, 6, 6, 'overflow', 9, 9);"
         ),
@@ -143,8 +143,8 @@ fn with_sequences(sequences: u32) -> Connection {
              SELECT 5500000000, iif(c, 6, 64), iif(c, 0, i), iif(c, NULL, 0), 500000000, 10 + i FROM n, (SELECT 0 AS c UNION ALL SELECT 1) ORDER BY i;
              INSERT INTO clock_hop
              SELECT i, 0, 64, i, 0, 0, 6, 0, NULL, '64@' || i, 'BOOTTIME', 'service', 1, NULL, 1.0, NULL, NULL, 0.0, 100.0, 0, 0, 0.0, 0.0, NULL FROM n;
-             INSERT INTO packet_common (id, clock_id, seq_id, machine_id, trace_file_id, first_id, is_absolute, is_trace_time)
-             SELECT 10 + i, 64, i, 0, 0, 0, 0, 0 FROM n;
+             INSERT INTO packet_common (id, clock_id, seq_id, machine_id, trace_file_id, first_id, is_absolute)
+             SELECT 10 + i, 64, i, 0, 0, 0, 0 FROM n;
              INSERT INTO packet_record (id, ts, common_id, timestamp, clock_ts, offset, size)
              SELECT 10 + i, 5600000000, 10 + i, 5, 5, 0, 9 FROM n;"
         ),
@@ -380,8 +380,8 @@ fn with_messages(corners: u32) -> Connection {
              INSERT INTO clock_alignment_knot
              SELECT 0, 6000000000 + i * 10000000000, 4000000000 + i * 100000,
                     4000000000 + i * 100000 - iif(i % 2, 100000, 140000), 4000000000 + i * 100000 + iif(i % 2, 140000, 100000), 0 FROM n;
-             INSERT INTO packet_common (id, clock_id, seq_id, machine_id, trace_file_id, first_id, is_absolute, is_trace_time)
-             VALUES (1, 6, 1, 0, 1, 0, 0, 0), (2, 6, 1, 1, 2, 0, 0, 0);
+             INSERT INTO packet_common (id, clock_id, seq_id, machine_id, trace_file_id, first_id, is_absolute)
+             VALUES (1, 6, 1, 0, 1, 0, 0), (2, 6, 1, 1, 2, 0, 0);
              INSERT INTO packet_record (id, ts, common_id, timestamp, clock_ts, offset, size)
              VALUES (10, 7000000000, 1, 5, 5, 0, 9), (11, 7000100000, 2, 5, 5, 0, 9),
                     (12, 17000000000, 1, 5, 5, 0, 9), (13, 17000100000, 2, 5, 5, 0, 9);

@@ -4,8 +4,12 @@
 //!
 //! Most of the sixteen columns of `packet` have the same values as in the previous packet of the sequence, so
 //! a row has only a number for them. With two million packets of a tracing SDK, the table with all its
-//! columns took 178 MB, of which 57 are the packets; it takes 121 now. The alternative was rows that refer to
+//! columns took 178 MB, of which 57 are the packets; it takes 105 now. The alternative was rows that refer to
 //! the packet before them, but then nobody could read a packet alone.
+//!
+//! Between two snapshots, a clock is as far from trace time for all packets, so this distance stands here, and no reading in the rows of
+//! the packets. If it changes with every packet, because clocks have rates, each packet keeps its reading: a distance gets
+//! a row when it is the first of its packets, or comes twice in turn.
 //!
 //! Rows of `packet_common` may be equal, so it is enough to remember the last ones: a trace of a million
 //! sequences must not fill the memory.
@@ -31,8 +35,8 @@ pub(super) struct Common {
     first_id: i64,
     /// Whether the timestamp is equal to the absolute reading, which then does not change any more.
     pub is_absolute: bool,
-    /// Whether the absolute reading is equal to the trace time.
-    pub is_trace_time: bool,
+    /// The absolute reading minus the trace time, if the rows of the packets have no reading.
+    pub clock_offset: Option<i64>,
 }
 
 impl Common {
@@ -52,7 +56,7 @@ impl Common {
             file: row.file,
             first_id: row.id.saturating_sub(row.number),
             is_absolute: known.is_some() && recorded == known,
-            is_trace_time: known.is_some() && ts == known,
+            clock_offset: known.zip(ts).and_then(|(reading, ts)| reading.checked_sub(ts)),
         }
     }
 
@@ -82,7 +86,7 @@ impl Common {
             trace_file_id: Value::Integer(self.file.into()),
             first_id: Value::Integer(self.first_id),
             is_absolute: Value::Integer(self.is_absolute.into()),
-            is_trace_time: Value::Integer(self.is_trace_time.into()),
+            clock_offset: self.clock_offset.into(),
         };
         let table = &tables::packet_common::TABLE;
         sink.row(table, row.cells().into_iter()).map(drop)
@@ -99,6 +103,7 @@ struct Key {
     uid: i32,
     pid: i32,
     file: u32,
+    clock_offset: i64,
     /// A bit for each flag, and for each value that is there.
     bits: u8,
 }
@@ -110,6 +115,10 @@ pub(super) struct Commons {
     recent: FxHashMap<Key, i64>,
     /// The rows that were used last before the recent ones.
     older: FxHashMap<Key, i64>,
+    /// The last distance from trace time of packets that have all else in common.
+    offsets: FxHashMap<Key, i64>,
+    /// Whether some of these distances are forgotten.
+    forgot_offsets: bool,
     rows: i64,
     /// The names of types that are no packet types, by their number.
     names: Vec<&'static str>,
@@ -123,12 +132,15 @@ pub(super) enum Known {
 }
 
 impl Commons {
-    /// The largest number of recent rows. Both maps take 5 MB.
+    /// The largest number of recent rows. Both maps take 6 MB.
     const MOST: usize = 57_344; // 7/8 of a power of two, which a map has room for
 
-    /// The number of the row.
+    /// The largest number of distances.
+    const MOST_OFFSETS: usize = 7_168;
+
+    /// The number of the row. `common` loses its distance from trace time if there is no row for that.
     #[inline]
-    pub fn number(&mut self, common: &Common) -> Known {
+    pub fn number(&mut self, common: &mut Common) -> Known {
         match &self.last {
             Some((last, id)) if last == common => Known::Before(*id),
             _ => self.other(common),
@@ -157,7 +169,7 @@ impl Commons {
             common.uid.is_some(),
             common.pid.is_some(),
             common.is_absolute,
-            common.is_trace_time,
+            common.clock_offset.is_some(),
         ];
         Key {
             clock_id: common.clock_id.unwrap_or_default(),
@@ -167,21 +179,25 @@ impl Commons {
             uid: common.uid.unwrap_or_default(),
             pid: common.pid.unwrap_or_default(),
             file: common.file,
+            clock_offset: common.clock_offset.unwrap_or_default(),
             bits: bits.iter().fold(0, |bits, &bit| bits << 1 | u8::from(bit)),
         }
     }
 
     /// The number of a row that is not the row of the previous packet.
-    fn other(&mut self, common: &Common) -> Known {
-        let key = self.key(common);
+    fn other(&mut self, common: &mut Common) -> Known {
+        let mut key = self.key(common);
         if let Some(&id) = self.recent.get(&key) {
             self.last = Some((*common, id));
             return Known::Before(id);
         }
-        let known = match self.older.get(&key) {
-            Some(&id) => Known::Before(id),
-            None => Known::New(self.rows),
-        };
+        let mut before = self.older.get(&key).copied();
+        if before.is_none() && !self.is_lasting(common) {
+            common.clock_offset = None;
+            key = self.key(common);
+            before = self.recent.get(&key).or_else(|| self.older.get(&key)).copied();
+        }
+        let known = before.map_or(Known::New(self.rows), Known::Before);
         let id = match known {
             Known::Before(id) => id,
             Known::New(id) => {
@@ -201,6 +217,22 @@ impl Commons {
     pub fn end(&mut self) {
         *self = Commons::default();
     }
+
+    /// Whether more packets may be as far from trace time as one with these values.
+    fn is_lasting(&mut self, common: &Common) -> bool {
+        let Some(offset) = common.clock_offset.filter(|offset| *offset != 0) else {
+            return true;
+        };
+        if self.offsets.len() >= Self::MOST_OFFSETS {
+            self.offsets.clear();
+            self.forgot_offsets = true;
+        }
+        let others = self.key(&Common { clock_offset: None, ..*common });
+        match self.offsets.insert(others, offset) {
+            Some(last) => last == offset,
+            None => !self.forgot_offsets,
+        }
+    }
 }
 
 #[cfg(test)]
@@ -218,23 +250,47 @@ mod tests {
             file: 0,
             first_id: 0,
             is_absolute: false,
-            is_trace_time: false,
+            clock_offset: None,
         }
     }
 
     #[test]
     fn rows_that_are_used_stay_known_however_many_others_come() {
         let mut commons = Commons::default();
-        assert!(matches!(commons.number(&common(0)), Known::New(0)));
-        assert!(matches!(commons.number(&common(0)), Known::Before(0)));
+        assert!(matches!(commons.number(&mut common(0)), Known::New(0)));
+        assert!(matches!(commons.number(&mut common(0)), Known::Before(0)));
         for seq in 1..300_000 {
-            assert!(matches!(commons.number(&common(seq)), Known::New(id) if id == i64::from(seq)));
+            assert!(
+                matches!(commons.number(&mut common(seq)), Known::New(id) if id == i64::from(seq))
+            );
             if seq % 50_000 == 0 {
-                assert!(matches!(commons.number(&common(0)), Known::Before(0)));
+                assert!(matches!(commons.number(&mut common(0)), Known::Before(0)));
             }
         }
         assert!(commons.recent.len() <= Commons::MOST && commons.older.len() <= Commons::MOST);
         // It was not used for long, so it gets a new row.
-        assert!(matches!(commons.number(&common(1)), Known::New(300_000)));
+        assert!(matches!(commons.number(&mut common(1)), Known::New(300_000)));
+    }
+
+    /// Adds a packet with this distance. Returns whether its row of `packet_common` has the distance.
+    fn has_offset(commons: &mut Commons, seq_id: u32, offset: i64) -> bool {
+        let mut common = Common { clock_offset: Some(offset), ..common(seq_id) };
+        commons.number(&mut common);
+        common.clock_offset.is_some()
+    }
+
+    #[test]
+    fn distances_that_change_with_each_packet_get_no_rows() {
+        let mut commons = Commons::default();
+        let lasting =
+            [7, 7, 7, 8, 8, 8, 9, 7, 10, 10].map(|offset| has_offset(&mut commons, 1, offset));
+        assert_eq!(lasting, [true, true, true, false, true, true, false, true, false, true]);
+        let rows = commons.rows;
+        let has_rows = (100..10_000).any(|offset| has_offset(&mut commons, 1, offset));
+        assert!(!has_rows && commons.rows == rows);
+        // Zero needs no second packet.
+        assert!(has_offset(&mut commons, 1, 0) && has_offset(&mut commons, 2, 5));
+        let first = (3..20_000).filter(|seq_id| has_offset(&mut commons, *seq_id, 5)).count();
+        assert!(commons.offsets.len() <= Commons::MOST_OFFSETS && first < 10_000, "{first}");
     }
 }

@@ -362,10 +362,10 @@ impl PacketReadings {
             false => "NULL",
         };
         conn.prepare(&format!(
-            "SELECT c.machine_id, c.clock_id, c.seq_id, iif(c.is_trace_time, p.ts, p.clock_ts), c.trace_file_id,
+            "SELECT c.machine_id, c.clock_id, c.seq_id, coalesce(p.ts + c.clock_offset, p.clock_ts), c.trace_file_id,
                     p.id, {other}
              FROM packet_record AS p CROSS JOIN packet_common AS c ON c.id = p.common_id
-             WHERE c.is_trace_time OR p.clock_ts IS NOT NULL"
+             WHERE coalesce(c.clock_offset, p.clock_ts) IS NOT NULL"
         ))
     }
 

@@ -129,9 +129,10 @@ impl BulkTable {
         rowid: i64,
         values: &[Value<'_>],
     ) -> Result<bool, WriteError> {
+        let record = values.get(usize::from(self.declared.rowid_is_last)..).unwrap_or_default();
         match &mut self.table {
-            Builder::Rowid(table) => table.push(database, rowid, values)?,
-            Builder::Any(table) => table.push(rowid, values)?,
+            Builder::Rowid(table) => table.push(database, rowid, record)?,
+            Builder::Any(table) => table.push(rowid, record)?,
             Builder::Key(table) => {
                 if !table.push(database, values)? {
                     return Ok(false);

@@ -247,10 +247,10 @@ fn count(conn: &Connection, turned: &mut BTreeMap<Key, Turned>) -> rusqlite::Res
     let mut statement = conn.prepare(&format!(
         "SELECT c.machine_id, c.clock_id, iif(c.clock_id BETWEEN 64 AND 127, c.seq_id, 0),
                 iif(c.clock_id BETWEEN 64 AND 127, c.trace_file_id, coalesce({}, -1)),
-                p.id, c.seq_id, iif(c.is_trace_time, p.ts, p.clock_ts) AS clock_ts, p.ts
+                p.id, c.seq_id, coalesce(p.ts + c.clock_offset, p.clock_ts) AS clock_ts, p.ts
          FROM packet_record AS p CROSS JOIN packet_common AS c ON c.id = p.common_id
          WHERE c.clock_id IN (SELECT value FROM json_each(?1)) AND p.ts IS NOT NULL
-           AND (c.is_trace_time OR p.clock_ts IS NOT NULL) AND c.type IS NOT 'clock_snapshot'
+           AND coalesce(c.clock_offset, p.clock_ts) IS NOT NULL AND c.type IS NOT 'clock_snapshot'
          ORDER BY p.id",
         owner("p.id", "c")
     ))?;

@@ -136,8 +136,8 @@ impl<S: Sink> Writer<S> {
         let placement = &row.placement;
         let ts = placement.ts.map(|TraceTime(ts)| ts);
         let clock_ts = placement.clock_ts.map(|Ticks(ticks)| ticks);
-        let common = Common::of(row, ts, clock_ts);
-        let common_id = match self.commons.number(&common) {
+        let mut common = Common::of(row, ts, clock_ts);
+        let common_id = match self.commons.number(&mut common) {
             Known::Before(id) => id,
             Known::New(id) => {
                 common.push(id, &mut self.sink)?;
@@ -159,7 +159,7 @@ impl<S: Sink> Writer<S> {
                 }
                 _ => Value::Null,
             },
-            clock_ts: clock_ts.filter(|_| !common.is_trace_time).into(),
+            clock_ts: clock_ts.filter(|_| common.clock_offset.is_none()).into(),
             size: match data {
                 Some(_) => Value::Null,
                 None => Value::Integer(row.size as i64),

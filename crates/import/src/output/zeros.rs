@@ -28,7 +28,7 @@ pub(crate) fn log(conn: &Connection) -> rusqlite::Result<()> {
             OR NOT EXISTS (
               SELECT * FROM packet_common AS o CROSS JOIN packet_record AS q ON q.common_id = o.id
               WHERE o.machine_id = c.machine_id AND o.trace_file_id = c.trace_file_id AND o.type IS NOT 'clock_snapshot'
-                AND iif(o.is_trace_time, q.ts, q.clock_ts) BETWEEN -3600000000000 AND 3600000000000
+                AND coalesce(q.ts + o.clock_offset, q.clock_ts) BETWEEN -3600000000000 AND 3600000000000
             )",
     )
 }

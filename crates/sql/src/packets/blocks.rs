@@ -7,16 +7,21 @@
 //! # Design
 //!
 //! A packet of thirty bytes alone compresses to no less, so packets share a block. Larger blocks hardly compress better (`docs/benchmarks.md`),
-//! and reading one packet decompresses its block. The alternative was a dictionary made from the trace, with a frame
-//! for each packet: but a frame has about ten bytes of its own, and the trace would be read before its first row is written.
+//! and reading one packet decompresses its block. SQLite gives a row that is larger than a page whole pages, so a block should fill
+//! them: the size of the next block comes from how well the last one compressed. With blocks of 64 KiB, a fifth of the space in
+//! their pages was empty. The alternative was a dictionary made from the trace, with a frame for each packet: but a frame has about ten bytes of its own, and the trace would be read before its first row is written.
 
 use std::collections::VecDeque;
 use std::io;
 
 use timebase_descriptor::field::varint;
 
-/// The size of a block before compression, in bytes, unless its last packet is larger.
-const SIZE: usize = 64 << 10;
+/// The least and the largest size of a block before compression, in bytes, unless its last packet is larger.
+const SIZES: std::ops::RangeInclusive<usize> = 64 << 10..=128 << 10;
+
+/// The bytes of a page that a block may fill. Those of the database's pages are 8,192; the rest is for the frame of the page, and for
+/// blocks that compress worse than the one before.
+const PAGE: usize = 7950;
 
 /// The largest block that is read: a packet has at most 256 MiB.
 const LARGEST: usize = 257 << 20;
@@ -47,6 +52,8 @@ pub struct Packer {
     packets: u64,
     sizes: Vec<u8>,
     bytes: Vec<u8>,
+    /// The size at which the block is full.
+    full: usize,
 }
 
 impl Packer {
@@ -57,14 +64,15 @@ impl Packer {
     /// If there is no memory.
     pub fn new() -> io::Result<Packer> {
         let compressor = zstd::bulk::Compressor::new(zstd::DEFAULT_COMPRESSION_LEVEL)?;
-        Ok(Packer { compressor, first: 0, packets: 0, sizes: Vec::new(), bytes: Vec::new() })
+        let full = *SIZES.start();
+        Ok(Packer { compressor, first: 0, packets: 0, sizes: Vec::new(), bytes: Vec::new(), full })
     }
 
     /// Whether the packet with this number may be added before the block is [taken](Packer::take).
     pub fn has_room_for(&self, packet: i64) -> bool {
         let next = self.first.checked_add_unsigned(self.packets);
         self.packets == 0
-            || next == Some(packet) && self.bytes.len() < SIZE && self.packets < MOST as u64
+            || next == Some(packet) && self.bytes.len() < self.full && self.packets < MOST as u64
     }
 
     /// Adds a packet, with its bytes if it has some.
@@ -86,15 +94,26 @@ impl Packer {
         if self.packets == 0 {
             return Ok(None);
         }
-        let mut plain = Vec::with_capacity(20 + self.sizes.len() + self.bytes.len());
+        let size = self.bytes.len();
+        let mut plain = Vec::with_capacity(20 + self.sizes.len() + size);
         put(&mut plain, self.first as u64);
         put(&mut plain, self.packets);
         plain.append(&mut self.sizes);
         plain.append(&mut self.bytes);
-        self.bytes.shrink_to(2 * SIZE);
+        self.bytes.shrink_to(2 * SIZES.end());
         self.packets = 0;
-        Ok(Some((self.first, self.compressor.compress(&plain)?)))
+        let block = self.compressor.compress(&plain)?;
+        self.full = full(size, block.len());
+        Ok(Some((self.first, block)))
     }
+}
+
+/// The size of a block that fills its pages, if it compresses like one with `plain` bytes of packets, which became `packed`.
+fn full(plain: usize, packed: usize) -> usize {
+    let least = SIZES.start().saturating_mul(packed) / plain.max(1);
+    let pages = least.div_ceil(PAGE).max(1);
+    let full = pages.saturating_mul(PAGE).saturating_mul(plain) / packed.max(1);
+    full.clamp(*SIZES.start(), *SIZES.end())
 }
 
 /// A block that is decompressed.

@@ -152,8 +152,8 @@ fn x26_packet_interval_has_no_bounds_where_nobody_knows_the_error() {
     let conn = synchronized();
     conn.execute_batch(
         "INSERT INTO fact (name, value) VALUES ('trace_time_clock_id', 6);
-         INSERT INTO packet_common (id, clock_id, seq_id, machine_id, trace_file_id, first_id, is_absolute, is_trace_time)
-         VALUES (0, 6, 0, 1, 0, 0, 0, 0), (1, 6, 0, 0, 0, 0, 0, 0);
+         INSERT INTO packet_common (id, clock_id, seq_id, machine_id, trace_file_id, first_id, is_absolute)
+         VALUES (0, 6, 0, 1, 0, 0, 0), (1, 6, 0, 0, 0, 0, 0);
          INSERT INTO packet_record (id, ts, common_id, clock_ts, offset, size) VALUES (0, 15, 0, 10, 0, 1), (1, 10, 1, 10, 0, 1);
          INSERT INTO part (trace_file_id, machine_id, own_from, is_pinned, how)
          VALUES (0, 0, NULL, 0, 'trace_time'), (0, 1, NULL, 0, 'same_clock');
