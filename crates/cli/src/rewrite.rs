@@ -266,6 +266,9 @@ fn screen(source: &str, output: Option<&Path>, rewritten: &Rewritten, elapsed: D
         let text = format!("{packets} no known time, and the clock and the timestamp as recorded");
         lines.push(("unresolved", text));
     }
+    if rewritten.files > 1 {
+        lines.push(("output", format!("a zip of {} traces, with a manifest", rewritten.files)));
+    }
     let mut heading = "left out";
     for left in &rewritten.left_out {
         lines.push((std::mem::take(&mut heading), left_out(left)));

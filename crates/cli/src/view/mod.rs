@@ -41,6 +41,7 @@ pub fn run(arguments: &ViewArguments, signals: &Signals) -> anyhow::Result<()> {
     arguments.settings.check(&arguments.traces)?;
     let mut name = match arguments.traces.as_slice() {
         [trace] => name(trace),
+        _ if arguments.settings.one_file => "traces.pftrace".to_owned(),
         _ => "traces.zip".to_owned(),
     };
     // Its temporary database is gone before the trace is written.

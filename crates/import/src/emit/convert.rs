@@ -31,6 +31,10 @@ const FIRST_FLOW: i64 = 1 << 32;
 /// Things that are not as they were, and their number.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Unlike {
+    /// Processes with the pid 0, which are the kernel's idle ones.
+    pub idle: u64,
+    /// Threads with CPU times, which are values of a counter, too.
+    pub timed: u64,
     /// Tracks of threads and processes that have the name of their file, because other files have such tracks, too.
     pub apart: u64,
     /// Slices and values before time 0, which are left out.
@@ -59,6 +63,9 @@ pub(crate) struct Unlike {
 
 impl AddAssign for Unlike {
     fn add_assign(&mut self, other: Unlike) {
+        let Unlike { idle, timed, .. } = other;
+        self.idle += idle;
+        self.timed += timed;
         let Unlike { apart, negative, renumbered, nameless, arguments, .. } = other;
         self.apart += apart;
         self.negative += negative;
@@ -225,6 +232,7 @@ impl<'c> JsonRows<'c> {
             out(ts, packet)
         };
         let conn = self.conn;
+        let idle = self.owners.idle().filter(|machine| self.is_home(form, *machine)).count();
         let choice = Choice {
             owners: &self.owners,
             uuids: self.uuids,
@@ -248,7 +256,13 @@ impl<'c> JsonRows<'c> {
             arguments: conn.prepare(ARGUMENTS)?,
             flows: Flows::of(conn)?,
             samples: Samples::new(conn, form.sequences.1.saturating_add(SAMPLED))?,
-            unlike: Unlike { nameless: tracks.nameless, apart: tracks.apart, ..Unlike::default() },
+            unlike: Unlike {
+                idle: idle as u64,
+                timed: tracks.timed,
+                nameless: tracks.nameless,
+                apart: tracks.apart,
+                ..Unlike::default()
+            },
             tracks: &tracks,
             out: &mut counted,
         };

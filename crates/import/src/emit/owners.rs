@@ -200,6 +200,12 @@ impl Owners {
         self.of_threads.get(&utid).copied()
     }
 
+    /// The machines whose process 0 has a descriptor: readers take it for the kernel's idle process.
+    pub fn idle(&self) -> impl Iterator<Item = i64> {
+        let idle = self.processes.iter().filter(|(process, pid)| *pid == 0 && process.is_new);
+        idle.map(|(process, _)| process.machine)
+    }
+
     /// Whether a rank for sorting has to be written.
     pub fn are_sorted(&self) -> bool {
         self.processes.iter().any(|(process, _)| process.rank.is_some())

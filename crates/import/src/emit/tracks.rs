@@ -58,6 +58,8 @@ pub(crate) struct Tracks {
     pub owners: HashMap<OwnerKey, Option<i64>>,
     /// The tracks of threads and processes that are tracks of their own, with the name of their file.
     pub apart: u64,
+    /// The threads whose CPU times are values of a counter.
+    pub timed: u64,
     /// The names of lanes that have none, and get that of their first slice.
     pub nameless: u64,
     /// The tracks for the states of a thread: several, if states overlap. Their ids are negative.
@@ -325,6 +327,7 @@ impl Tracks {
         {
             let uuid = *timed.entry(utid).or_insert_with(|| {
                 let uuid = choice.uuids.thread_time(utid);
+                self.timed += 1;
                 self.descriptors.push(Described {
                     first: row.first,
                     machine: row.machine,

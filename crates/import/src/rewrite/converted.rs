@@ -61,6 +61,13 @@ impl Converted {
         let sha256 = self.conn.prepare(sha256).and_then(|mut statement| {
             statement.query_map([], |row| row.get(0))?.collect::<Result<Vec<String>, _>>()
         });
+        let mut warnings = summary.warnings.clone();
+        if written.unlike.negative > 0 && summary.files > 1 {
+            warnings.push(format!(
+                "{} events of JSON traces are before time 0 of the trace, and are left out; if their clock is wrong, a manifest says how it relates to the others",
+                written.unlike.negative
+            ));
+        }
         Rewritten {
             packets: summary.packets,
             converted: self.json,
@@ -69,7 +76,7 @@ impl Converted {
             trace_time_clock: summary.trace_time_clock.clone(),
             source_bytes: summary.source_bytes,
             sha256: sha256.unwrap_or_default(),
-            warnings: summary.warnings.clone(),
+            warnings,
             unrelated: summary.unrelated.clone(),
             ..rewritten
         }
@@ -187,6 +194,7 @@ impl Job<'_> {
         let directory = directory.map_err(|error| self.failed(error))?;
         let path = directory.path().join("rows.db");
         files.align = self.options.align.unwrap_or(Align::Off);
+        files.can_be_read_again = true;
         let is_beside = !files.traces().iter().all(File::has_own_clock);
         let options = Options {
             // The packets of Perfetto traces have their uuids.
@@ -203,7 +211,15 @@ impl Job<'_> {
             limits: &self.limits,
             monitor: self.monitor,
         };
-        let summary = into.import(files, &mut Stopwatch::default())?;
+        let imported = into.import(files, &mut Stopwatch::default());
+        let summary = imported.map_err(|error| match error {
+            // The advice of an import is none for this command.
+            Error::TooLarge { limit, read, .. } => {
+                RewriteError::TooLarge { path: self.path.clone(), limit, read }
+            }
+            Error::DiskFull { .. } => RewriteError::DiskFull { path: self.path.clone() },
+            error => error.into(),
+        })?;
         files.align = Align::Off;
         let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let conn = Connection::open_with_flags(&path, flags);
@@ -330,6 +346,8 @@ fn stated(conn: &Connection) -> rusqlite::Result<BTreeMap<usize, StatedClocks>> 
 /// The differences for the user.
 fn told(unlike: &emit::Unlike) -> Vec<Unlike> {
     let emit::Unlike {
+        idle,
+        timed,
         apart,
         negative,
         renumbered,
@@ -400,6 +418,20 @@ fn told(unlike: &emit::Unlike) -> Vec<Unlike> {
             [
                 "track of a thread or process that other files have, too, which has the name of its file",
                 "tracks of threads and processes that other files have, too, which have the names of their files",
+            ],
+        ),
+        (
+            idle,
+            [
+                "process with the pid 0, which is the idle process of the kernel, with the thread 'swapper'",
+                "processes with the pid 0, which are the idle processes of the kernel, with the thread 'swapper'",
+            ],
+        ),
+        (
+            timed,
+            [
+                "thread with CPU times, which are also values of a counter 'thread_time'",
+                "threads with CPU times, which are also values of counters 'thread_time'",
             ],
         ),
         (

@@ -355,7 +355,7 @@ impl Job<'_> {
         }
         let json = files.traces().iter().filter(|file| file.has_own_clock()).count();
         let is_one = match self.options.one_file {
-            true => json == traces,
+            true => json == traces || traces == 1,
             false => traces == 1 && files.manifest.is_none(),
         };
         if self.found.is_some() && !is_one {
@@ -810,8 +810,7 @@ impl Job<'_> {
         let perfetto: Vec<&File> = traces.iter().filter(|file| !file.has_own_clock()).collect();
         if let (Some(file), true) = (perfetto.last(), self.options.one_file) {
             let source_name = files.inputs.title(file.id).to_owned();
-            let is_among = perfetto.len() == 1 && traces.len() > 1;
-            if !is_among || files.manifest.is_some() {
+            if perfetto.len() > 1 || files.manifest.is_some() {
                 return Err(RewriteError::OneFileOfPerfetto { source_name });
             }
         }

@@ -109,8 +109,11 @@ fn names(files: &Files<'_>, traces: &[File]) -> Vec<String> {
 
 /// The new name of a JSON trace, if its name says that it is one.
 fn converted(name: &str) -> Option<String> {
-    let packed = [".gz", ".zst"].into_iter().find(|ending| name.ends_with(ending)).unwrap_or("");
-    let stem = name.strip_suffix(packed).unwrap_or(name).strip_suffix(".json")?;
+    let small = name.to_ascii_lowercase();
+    let packed = [".gz", ".zst"].into_iter().find(|ending| small.ends_with(ending)).unwrap_or("");
+    let stem = small.strip_suffix(packed)?.strip_suffix(".json")?.len();
+    // Small letters take as many bytes as capitals.
+    let (stem, packed) = (name.get(..stem)?, name.get(name.len() - packed.len()..)?);
     Some(format!("{stem}.pftrace{packed}"))
 }
 

@@ -90,8 +90,6 @@ pub(crate) use uuids::UuidStates;
 use values::Values;
 pub(crate) use values::{Measurement, ThreadValue};
 
-use crate::manifest::MachineRef;
-
 use crate::definitions::{Definitions, Names, Namespaces, Records, Uuids};
 use crate::output::{Cell, Counts, Doubt, Faults, Rows};
 use crate::place::{PartKey, PartKeys};
@@ -144,9 +142,6 @@ impl World {
         rows: &mut Rows<'_>,
     ) -> Self {
         definitions.end_names.are_translated = !definitions.translation_room.is_empty();
-        if definitions.machines.iter().next().is_none() {
-            definitions.machines.see(MachineRef::HOST);
-        }
         World {
             threads: Threads::new(definitions.machines.iter().map(|machine| !machine.is_of_json)),
             json_owners: JsonOwners::default(),
