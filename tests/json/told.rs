@@ -152,6 +152,10 @@ fn cv2_rewrite_says_that_json_traces_are_converted() {
     assert_eq!(both.code, Some(0), "{}", both.stderr);
     let told = "9 packets, events and members read, 12 packets written";
     assert!(both.stderr.contains(told), "{}", both.stderr);
+    assert!(both.stderr.contains("a zip of 2 traces, with a manifest"), "{}", both.stderr);
+    let dry = run(&["rewrite", &json, &perfetto, "--dry-run"]);
+    let told = "9 packets, events and members read, 12 packets would be written";
+    assert!(dry.stderr.contains(told), "{}", dry.stderr);
 }
 
 #[test]

@@ -528,12 +528,14 @@ impl Job<'_> {
         }
         let others = &mut passed.pass.others;
         let mut written = emit::Written::default();
-        if let (Some(mut members), Some(several), Some(file)) =
-            (others.members.take(), several, aside)
-        {
-            if let Some(converted) = converted {
-                written = self.write_members(converted, files, &several, &mut members)?;
-            }
+        let mut members = others.members.take();
+        if let (Some(converted), Some(several)) = (converted, &several) {
+            // What differs is told also if nothing is written.
+            let mut nowhere = Members::new(&self.scratch);
+            let members = members.as_mut().unwrap_or(&mut nowhere);
+            written = self.write_members(converted, files, several, members)?;
+        }
+        if let (Some(members), Some(several), Some(file)) = (members, several, aside) {
             let zipped = self.zip(members, several, file, packing);
             others.output = Some(zipped.map_err(|error| self.failed(error))?);
         }
