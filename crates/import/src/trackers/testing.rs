@@ -9,6 +9,7 @@ use timebase_trace::{Interned, Interval, Kept, Monitor};
 
 use crate::definitions::Definitions;
 use crate::limits::Watch;
+use crate::manifest::MachineRef;
 use crate::output::{Batch, Cell, Outlet, Rows};
 use crate::place::{PartIx, PartKeys, TraceTime};
 use crate::subjects::{Subject, Wanted};
@@ -101,8 +102,11 @@ impl Trace {
         self.events.push((ts, record));
     }
 
-    /// Follows the events.
-    pub fn follow(self, definitions: Definitions) -> WrittenRows {
+    /// Follows the events, which are of a host if the definitions have no machine.
+    pub fn follow(self, mut definitions: Definitions) -> WrittenRows {
+        if definitions.machines.iter().next().is_none() {
+            definitions.machines.see(MachineRef::HOST);
+        }
         let directory = tempfile::tempdir().unwrap();
         let mut timeline = Timeline::new(true, &directory.path().into());
         for (ts, event) in &self.events {
@@ -131,6 +135,11 @@ impl Trace {
     pub fn slices(self) -> Vec<String> {
         self.follow(Definitions::default()).slices()
     }
+}
+
+/// The value of a column of a row.
+fn of<'r>(table: &Table, row: &'r [String], column: &str) -> &'r str {
+    &row[table.columns.iter().position(|name| *name == column).unwrap()]
 }
 
 /// Rows, as texts.
@@ -199,10 +208,11 @@ impl WrittenRows {
     pub fn tracks(&self) -> BTreeMap<String, String> {
         let rows = self.by_id(&tables::track_record::TABLE).into_values();
         let track = |row: Vec<String>| {
-            let owner = ["utid", "upid", "ucpu", "ugpu"].iter().zip(&row[9..13]);
-            let owner = owner.filter(|(_, id)| *id != "-");
+            let of = |column| of(&tables::track_record::TABLE, &row, column);
+            let owner = ["utid", "upid", "ucpu", "ugpu"].map(|key| (key, of(key)));
+            let owner = owner.iter().filter(|(_, id)| *id != "-");
             let owner: Vec<_> = owner.map(|(key, id)| format!(" {key}{id}")).collect();
-            let said = format!("{}/{}#{}{}", row[2], row[1], row[0], owner.concat());
+            let said = format!("{}/{}#{}{}", of("type"), of("name"), row[0], owner.concat());
             (row[0].clone(), said)
         };
         rows.map(track).collect()
@@ -213,12 +223,14 @@ impl WrittenRows {
         let (strings, args, tracks) = (self.strings(), self.args(), self.tracks());
         let rows = self.by_id(&tables::slice_record::TABLE).into_values();
         let slice = |row: Vec<String>| {
-            let category = match strings[&row[4]].as_str() {
+            let of = |column| of(&tables::slice_record::TABLE, &row, column);
+            let category = match strings[of("category")].as_str() {
                 "-" => String::new(),
                 category => format!("{category}: "),
             };
-            let (name, track) = (&strings[&row[5]], &tracks[&row[3]]);
-            let (ts, dur, depth, args) = (&row[1], &row[2], &row[6], &args[&row[8]]);
+            let (name, track) = (&strings[of("name")], &tracks[of("track_id")]);
+            let (ts, dur, depth, args) =
+                (of("ts"), of("dur"), of("depth"), &args[of("arg_set_id")]);
             format!("{category}{ts}+{dur} {depth} {name}, {track}{args}")
         };
         rows.map(slice).collect()
@@ -229,8 +241,9 @@ impl WrittenRows {
         let (args, tracks) = (self.args(), self.tracks());
         let rows = self.by_id(&tables::counter_record::TABLE).into_values();
         let value = |row: Vec<String>| {
-            let (track, args) = (&tracks[&row[2]], &args[&row[4]]);
-            format!("{} {}, {track}{args}", row[1], row[3])
+            let of = |column| of(&tables::counter_record::TABLE, &row, column);
+            let (track, args) = (&tracks[of("track_id")], &args[of("arg_set_id")]);
+            format!("{} {}, {track}{args}", of("ts"), of("value"))
         };
         rows.map(value).collect()
     }
