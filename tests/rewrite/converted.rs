@@ -379,7 +379,7 @@ fn cv2_any_set_of_json_traces_has_the_same_rows() {
         let place = Place::new();
         let name = |at: usize| format!("{at}.json");
         let sources = cases.iter().zip(ranks).enumerate().map(|(at, (case, rank))| {
-            // Of some, each file is of another rank.
+            // In half of the sets, files have ranks.
             let head = format!(r#"{{"distributedInfo":{{"rank":{rank}}},"#);
             let text = case.text.strip_prefix('{').filter(|_| ranks.iter().sum::<u32>() % 2 == 0);
             let text = text.map_or(case.text.clone(), |rest| head + rest);

@@ -14,7 +14,7 @@
 //! events, hashing and reading are 4 % of all processor time, and with four arguments for each slice, the JSON of sets is 8 %.
 //! The writing thread has the texts of keys for it: each text that is new goes along with the first set after it.
 //!
-//! What was not done: the numbers of sets stay on the thread that interprets, because flows and values keep such numbers
+//! Other cuts were rejected: the numbers of sets stay on the thread that interprets, because flows and values keep such numbers
 //! in records of their own. Trackers need events in order and one world, so two threads could not share them. To decode
 //! records of the timeline where they are merged would need an event that owns its bytes.
 

@@ -63,23 +63,36 @@ pub(crate) struct Unlike {
 
 impl AddAssign for Unlike {
     fn add_assign(&mut self, other: Unlike) {
-        let Unlike { idle, timed, .. } = other;
+        let Unlike {
+            idle,
+            timed,
+            apart,
+            negative,
+            renumbered,
+            nameless,
+            arguments,
+            thread_durs,
+            ends,
+            endless,
+            flows,
+            states,
+            samples,
+            rounded,
+        } = other;
         self.idle += idle;
         self.timed += timed;
-        let Unlike { apart, negative, renumbered, nameless, arguments, .. } = other;
         self.apart += apart;
         self.negative += negative;
         self.renumbered += renumbered;
         self.nameless += nameless;
         self.arguments += arguments;
-        let Unlike { thread_durs, ends, endless, flows, states, samples, rounded, .. } = other;
-        self.rounded += rounded;
         self.thread_durs += thread_durs;
         self.ends += ends;
         self.endless += endless;
         self.flows += flows;
         self.states += states;
         self.samples += samples;
+        self.rounded += rounded;
     }
 }
 

@@ -53,7 +53,7 @@ pub(super) struct Converted {
 }
 
 impl Converted {
-    /// What the user is told of a trace in which packets of rows are, too.
+    /// The summary of a trace that has packets of rows, too.
     pub fn told(&self, written: &emit::Written, rewritten: Rewritten) -> Rewritten {
         let summary = &self.summary;
         let sha256 = "SELECT sha256 FROM trace_file WHERE sha256 IS NOT NULL AND NOT is_container
@@ -243,7 +243,7 @@ impl Job<'_> {
         let rows = rows.map_err(|error| self.unreadable(&error))?;
         let mut all = emit::Written { packets: 0, unlike: rows.unlike() };
         let traces = files.traces();
-        // What a producer states of its clock would relate the shared clocks of a machine a second time.
+        // Beside a Perfetto trace, a producer's statement would relate the shared clocks of a machine a second time.
         let mut has_snapshot = traces.iter().all(File::has_own_clock);
         for file in traces.iter().filter(|file| file.has_own_clock()) {
             let compression = files.inputs.files().get(file.id).and_then(|file| file.compression);

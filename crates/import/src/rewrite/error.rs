@@ -30,7 +30,7 @@ pub enum RewriteError {
     )]
     TracksOfSeveral,
     #[error(
-        "{source_name} is a trace of Perfetto, and --one-file makes one trace of JSON traces and at most one of Perfetto, without a manifest; without it, several traces become a zip"
+        "{source_name} is a trace of Perfetto, and --one-file makes one trace of JSON traces and at most one of Perfetto, and takes no manifest beside that; leave --one-file out, and they become a zip"
     )]
     OneFileOfPerfetto { source_name: String },
     #[error(

@@ -530,7 +530,7 @@ impl Job<'_> {
         let mut written = emit::Written::default();
         let mut members = others.members.take();
         if let (Some(converted), Some(several)) = (converted, &several) {
-            // What differs is told also if nothing is written.
+            // The summary says the differences also if nothing is written.
             let mut nowhere = Members::new(&self.scratch);
             let members = members.as_mut().unwrap_or(&mut nowhere);
             written = self.write_members(converted, files, several, members)?;
@@ -900,7 +900,7 @@ fn read(
         }
         let mut input = files.inputs.open_ahead(file.id)?;
         source.begin_file(file.tag, false, rules, rows);
-        // What is written is several files only if there is a manifest.
+        // Several files are written only if there is a manifest.
         let (tag, rules) = match several {
             Some(several) => (file.tag, several.rules(&file)),
             None => (FileTag::ONLY, MemberRules::default()),
