@@ -10,9 +10,11 @@ use std::cell::Cell;
 
 use proptest::collection::vec;
 use proptest::prelude::*;
+use timebase_lab::encode::trace_of;
 
 use crate::json::generate;
 use crate::merge;
+use crate::support::events::{BEGIN, END, described, event, named, thread, unnamed};
 use crate::support::random::for_all;
 use crate::support::{Imported, Place, data, rows, run};
 
@@ -442,6 +444,32 @@ fn cv2_a_json_trace_beside_a_perfetto_trace_has_the_same_rows() {
         if !one_file {
             assert_eq!(rows(&converted.a, times), rows(&converted.b, times));
         }
+    }
+}
+
+/// The tracks of a thread that the Perfetto trace describes under two uuids have no owner, and are not those of several files.
+#[test]
+fn cv2_tracks_of_a_thread_described_twice_are_counted() {
+    let place = Place::new();
+    let perfetto = trace_of(&[
+        described(1, thread(5, 6)),
+        described(2, thread(5, 6)),
+        event(2000, named(BEGIN, "outer", 1)),
+        event(3000, named(BEGIN, "other", 2)),
+        event(4000, unnamed(END, 2)),
+        event(5000, unnamed(END, 1)),
+    ]);
+    let json = r#"[{"ph":"X","name":"a","ts":10,"dur":4,"pid":5,"tid":6},{"ph":"X","name":"b","ts":10,"dur":4,"pid":5,"tid":7}]"#;
+    let sources = [place.write("a.json", json.as_bytes()), place.write("b.pftrace", &perfetto)];
+    for one_file in [false, true] {
+        let converted = Converted::of_set(&sources, one_file).unwrap();
+        let told: Vec<_> = converted.told.unlike.iter().map(|of| (of.count, of.what[0])).collect();
+        let of_track = "track of a thread or process that the Perfetto trace describes several times, which has no owner";
+        assert_eq!(told, [(1, of_track)], "{one_file}");
+        let of_slices = "SELECT s.name, thread.tid FROM slice AS s LEFT JOIN thread_track AS t ON t.id = s.track_id
+                         LEFT JOIN thread USING (utid) WHERE s.name IN ('a', 'b') ORDER BY 1";
+        assert_eq!(rows(&converted.a, of_slices), [["a", "6"], ["b", "7"]]);
+        assert_eq!(rows(&converted.b, of_slices), [["a", "[NULL]"], ["b", "7"]]);
     }
 }
 

@@ -37,6 +37,8 @@ pub(crate) struct Unlike {
     pub timed: u64,
     /// Tracks of threads and processes that have the name of their file, because other files have such tracks, too.
     pub apart: u64,
+    /// Tracks of threads and processes that the Perfetto trace beside describes several times, which have no owner.
+    pub ownerless: u64,
     /// Slices and values before time 0, which are left out.
     pub negative: u64,
     /// Processes and threads with other numbers.
@@ -67,6 +69,7 @@ impl AddAssign for Unlike {
             idle,
             timed,
             apart,
+            ownerless,
             negative,
             renumbered,
             nameless,
@@ -82,6 +85,7 @@ impl AddAssign for Unlike {
         self.idle += idle;
         self.timed += timed;
         self.apart += apart;
+        self.ownerless += ownerless;
         self.negative += negative;
         self.renumbered += renumbered;
         self.nameless += nameless;
@@ -274,6 +278,7 @@ impl<'c> JsonRows<'c> {
                 timed: tracks.timed,
                 nameless: tracks.nameless,
                 apart: tracks.apart,
+                ownerless: tracks.ownerless,
                 ..Unlike::default()
             },
             tracks: &tracks,

@@ -58,6 +58,8 @@ pub(crate) struct Tracks {
     pub owners: HashMap<OwnerKey, Option<i64>>,
     /// The tracks of threads and processes that are tracks of their own, with the name of their file.
     pub apart: u64,
+    /// The tracks whose owner the trace beside describes several times.
+    pub ownerless: u64,
     /// The threads whose CPU times are values of a counter.
     pub timed: u64,
     /// The names of lanes that have none, and get that of their first slice.
@@ -290,6 +292,8 @@ impl Tracks {
         }
         let own = choice.uuids.track(row.id);
         let uuid = |key: Option<OwnerKey>| key.and_then(|key| owners.uuid(key));
+        let is_ownerless = thread.or(process).is_some() && uuid(thread.or(process)).is_none();
+        self.ownerless += u64::from(is_ownerless);
         let (thread, process) = (uuid(thread), uuid(process));
         let name = row.name.as_deref();
         let (kind, uuid) = match (row.kind.as_str(), thread, process) {
@@ -300,7 +304,7 @@ impl Tracks {
                 (Kind::GlobalInstants, choice.uuids.process(1))
             }
             ("thread_execution" | "chrome_process_instant", ..) => {
-                self.apart += 1;
+                self.apart += u64::from(!is_ownerless);
                 let alone = descriptors::alone(own, thread.or(process), row.file.as_deref());
                 self.describe(row.machine, alone, row.first);
                 (Kind::Lane, own)

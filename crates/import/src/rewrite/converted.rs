@@ -349,6 +349,7 @@ fn told(unlike: &emit::Unlike) -> Vec<Unlike> {
         idle,
         timed,
         apart,
+        ownerless,
         negative,
         renumbered,
         nameless,
@@ -418,6 +419,13 @@ fn told(unlike: &emit::Unlike) -> Vec<Unlike> {
             [
                 "track of a thread or process that other files have, too, which has the name of its file",
                 "tracks of threads and processes that other files have, too, which have the names of their files",
+            ],
+        ),
+        (
+            ownerless,
+            [
+                "track of a thread or process that the Perfetto trace describes several times, which has no owner",
+                "tracks of threads and processes that the Perfetto trace describes several times, which have no owner",
             ],
         ),
         (
