@@ -8,10 +8,10 @@ use timebase_schema::fields::{
 };
 
 use super::arguments::{Annotations, Stored};
-use super::convert::{on, whole};
 use super::descriptors::{self, CHILDREN_EXPLICIT, EventType, event};
 use super::ends::{End, Ends, Open};
 use super::error::EmitError;
+use super::events::{on, whole};
 use super::found::{FoundError, FoundTrack, FoundTracks, Group};
 use super::message::Message;
 use super::owned::{Owner, Stand};

@@ -2,7 +2,10 @@
 //!
 //! | question | where it is decided |
 //! |---|---|
-//! | the packets of a JSON trace, in their order | `convert.rs` |
+//! | the rows of JSON traces, and the form of the trace that is written | `rows.rs` |
+//! | the packets of these rows, in their order | `events.rs` |
+//! | the flows of a slice | `flows.rs` |
+//! | what is not as it was, and how users are told | `unlike.rs` |
 //! | the numbers of processes and threads | `owners.rs` |
 //! | the tracks and their uuids | `tracks.rs`, `uuids.rs` |
 //! | descriptors of processes, threads and tracks | `descriptors.rs` |
@@ -25,22 +28,27 @@
 //! numbers and readers, against which tests hold it.
 
 mod arguments;
-mod convert;
 mod descriptors;
 mod ends;
 mod error;
+mod events;
+mod flows;
 mod found;
 mod found_packets;
 mod message;
 mod owned;
 mod owners;
+mod rows;
 mod samples;
 mod sequence;
 mod texts;
 mod tracks;
+mod unlike;
 mod uuids;
 
-pub(crate) use convert::{Form, JsonRows, Unlike, Written};
 pub(crate) use error::EmitError;
+pub(crate) use events::Written;
 pub(crate) use found::Packets;
 pub use found::{Found, FoundError, FoundTrack, FoundTracks};
+pub(crate) use rows::{Form, JsonRows};
+pub(crate) use unlike::Difference;

@@ -7,6 +7,7 @@ use rusqlite::Connection;
 use super::descriptors;
 use super::message::Message;
 use super::owners::{OwnerKey, Owners};
+use super::unlike::{Difference, Unlike};
 use super::uuids::Uuids;
 
 /// The key of the lanes of slices that overlap others of their thread.
@@ -56,14 +57,7 @@ pub(crate) struct Tracks {
     pub descriptors: Vec<Described>,
     /// The owners of these tracks, each with the time of its first row.
     pub owners: HashMap<OwnerKey, Option<i64>>,
-    /// The tracks of threads and processes that are tracks of their own, with the name of their file.
-    pub apart: u64,
-    /// The tracks whose owner the trace beside describes several times.
-    pub ownerless: u64,
-    /// The threads whose CPU times are values of a counter.
-    pub timed: u64,
-    /// The names of lanes that have none, and get that of their first slice.
-    pub nameless: u64,
+    pub unlike: Unlike,
     /// The tracks for the states of a thread: several, if states overlap. Their ids are negative.
     pub states: HashMap<i64, Vec<i64>>,
 }
@@ -293,7 +287,7 @@ impl Tracks {
         let own = choice.uuids.track(row.id);
         let uuid = |key: Option<OwnerKey>| key.and_then(|key| owners.uuid(key));
         let is_ownerless = thread.or(process).is_some() && uuid(thread.or(process)).is_none();
-        self.ownerless += u64::from(is_ownerless);
+        self.unlike.count(Difference::Ownerless, u64::from(is_ownerless));
         let (thread, process) = (uuid(thread), uuid(process));
         let name = row.name.as_deref();
         let (kind, uuid) = match (row.kind.as_str(), thread, process) {
@@ -304,7 +298,7 @@ impl Tracks {
                 (Kind::GlobalInstants, choice.uuids.process(1))
             }
             ("thread_execution" | "chrome_process_instant", ..) => {
-                self.apart += u64::from(!is_ownerless);
+                self.unlike.count(Difference::Apart, u64::from(!is_ownerless));
                 let alone = descriptors::alone(own, thread.or(process), row.file.as_deref());
                 self.describe(row.machine, alone, row.first);
                 (Kind::Lane, own)
@@ -319,7 +313,7 @@ impl Tracks {
                     "thread_overlapping_slice" => OVERLAPPING,
                     _ => row.set.as_deref().unwrap_or_default(),
                 };
-                self.nameless += u64::from(name.is_none());
+                self.unlike.count(Difference::Nameless, u64::from(name.is_none()));
                 let lane = descriptors::lane(own, thread.or(process), name, key);
                 self.describe(row.machine, lane, row.first);
                 (Kind::Lane, own)
@@ -331,7 +325,7 @@ impl Tracks {
         {
             let uuid = *timed.entry(utid).or_insert_with(|| {
                 let uuid = choice.uuids.thread_time(utid);
-                self.timed += 1;
+                self.unlike.count(Difference::Timed, 1);
                 self.descriptors.push(Described {
                     first: row.first,
                     machine: row.machine,

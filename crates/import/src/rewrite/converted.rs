@@ -25,7 +25,7 @@ use super::archive::Members;
 use super::output::{Output, Packing};
 use super::several::Several;
 use super::{Job, RewriteError, RewriteTo, Rewritten, Unlike};
-use crate::emit::{self, EmitError, Form, Found, JsonRows};
+use crate::emit::{self, Difference, EmitError, Form, Found, JsonRows};
 use crate::error::Error;
 use crate::files::{File, Files, StatedClocks};
 use crate::import::{Into, Stopwatch};
@@ -62,17 +62,18 @@ impl Converted {
             statement.query_map([], |row| row.get(0))?.collect::<Result<Vec<String>, _>>()
         });
         let mut warnings = summary.warnings.clone();
-        if written.unlike.negative > 0 && summary.files > 1 {
+        let negative = written.unlike.of(Difference::Negative);
+        if negative > 0 && summary.files > 1 {
             warnings.push(format!(
-                "{} events of JSON traces are before time 0 of the trace, and are left out; if their clock is wrong, a manifest says how it relates to the others",
-                written.unlike.negative
+                "{negative} events of JSON traces are before time 0 of the trace, and are left out; if their clock is wrong, a manifest says how it relates to the others"
             ));
         }
+        let unlike = written.unlike.iter().map(|(of, count)| Unlike { what: of.what(), count });
         Rewritten {
             packets: summary.packets,
             converted: self.json,
             written: rewritten.written.saturating_add(written.packets),
-            unlike: told(&written.unlike),
+            unlike: unlike.collect(),
             trace_time_clock: summary.trace_time_clock.clone(),
             source_bytes: summary.source_bytes,
             sha256: sha256.unwrap_or_default(),
@@ -341,116 +342,4 @@ fn stated(conn: &Connection) -> rusqlite::Result<BTreeMap<usize, StatedClocks>> 
         }
     }
     Ok(stated)
-}
-
-/// The differences for the user.
-fn told(unlike: &emit::Unlike) -> Vec<Unlike> {
-    let emit::Unlike {
-        idle,
-        timed,
-        apart,
-        ownerless,
-        negative,
-        renumbered,
-        nameless,
-        arguments,
-        thread_durs,
-        ends,
-        endless,
-        flows,
-        states,
-        samples,
-        rounded,
-    } = *unlike;
-    let all = [
-        (negative, ["event before time 0, left out", "events before time 0, left out"]),
-        (
-            renumbered,
-            [
-                "process or thread with another number, because the format has none for its own",
-                "processes and threads with other numbers, because the format has none for their own",
-            ],
-        ),
-        (
-            nameless,
-            [
-                "nameless track, which gets the name of its first slice",
-                "nameless tracks, which get the name of their first slice",
-            ],
-        ),
-        (arguments, ["argument, left out", "arguments, left out"]),
-        (
-            thread_durs,
-            [
-                "slice with a CPU time of 0 or none, where readers show the other one",
-                "slices with a CPU time of 0 or none, where readers show the other one",
-            ],
-        ),
-        (
-            ends,
-            [
-                "slice that ends before one inside it, so that readers end another one",
-                "slices that end before one inside them, so that readers end others",
-            ],
-        ),
-        (
-            endless,
-            [
-                "slice whose end does not fit 64 bits, and which never ends",
-                "slices whose ends do not fit 64 bits, and which never end",
-            ],
-        ),
-        (
-            flows,
-            [
-                "flow between slices of one time, which points the other way",
-                "flows between slices of one time, which point the other way",
-            ],
-        ),
-        (
-            states,
-            [
-                "state of a thread, which is a slice on a track 'thread state'",
-                "states of threads, which are slices on tracks 'thread state'",
-            ],
-        ),
-        (
-            apart,
-            [
-                "track of a thread or process that other files have, too, which has the name of its file",
-                "tracks of threads and processes that other files have, too, which have the names of their files",
-            ],
-        ),
-        (
-            ownerless,
-            [
-                "track of a thread or process that the Perfetto trace describes several times, which has no owner",
-                "tracks of threads and processes that the Perfetto trace describes several times, which have no owner",
-            ],
-        ),
-        (
-            idle,
-            [
-                "process with the pid 0, which is the idle process of the kernel, with the thread 'swapper'",
-                "processes with the pid 0, which are the idle processes of the kernel, with the thread 'swapper'",
-            ],
-        ),
-        (
-            timed,
-            [
-                "thread with CPU times, which are also values of a counter 'thread_time'",
-                "threads with CPU times, which are also values of counters 'thread_time'",
-            ],
-        ),
-        (
-            rounded,
-            [
-                "sample of a callstack that is less than a microsecond too early",
-                "samples of callstacks that are less than a microsecond too early",
-            ],
-        ),
-        (samples, ["sample of a callstack, left out", "samples of callstacks, left out"]),
-    ];
-    let counted = all.into_iter().filter(|(count, _)| *count > 0);
-    counted.map(|(count, what)| Unlike { what, count }).collect()
 }

@@ -1,6 +1,6 @@
 //! Writes the rows of JSON traces as Perfetto traces (rules CV).
 
-use std::collections::{BTreeSet, HashMap, HashSet, VecDeque};
+use std::collections::VecDeque;
 use std::ops::AddAssign;
 
 use rusqlite::{Connection, Row, Rows, Statement, params_from_iter};
@@ -13,92 +13,17 @@ use super::arguments::{Annotations, Scalar, Stored};
 use super::descriptors::{self, ARGS, EventType, event};
 use super::ends::{End, Ends, Open};
 use super::error::EmitError;
+use super::flows::{Flow, Flows};
 use super::message::Message;
-use super::owned::described;
-use super::owners::{OwnerDescriptor, Owners};
+use super::rows::{Form, JsonRows};
 use super::samples::{SAMPLES, Sample, Samples};
-use super::sequence::{Sequences, Sink, Table, Time, unused};
+use super::sequence::{Sequences, Sink, Table, Time};
 use super::texts::Texts;
 use super::tracks::{Choice, Described, Kind, Lanes, STATES, State, Track, Tracks};
-use super::uuids::Uuids;
+use super::unlike::{Difference, Unlike};
 
 /// The sequences of samples have numbers from this far behind those of events on: found rows take those between.
 const SAMPLED: u64 = 1 << 16;
-
-/// Flow ids of the written trace begin here. Trace processor has one space for these and for ids of other kinds.
-const FIRST_FLOW: i64 = 1 << 32;
-
-/// Things that are not as they were, and their number.
-#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Unlike {
-    /// Processes with the pid 0, which are the kernel's idle ones.
-    pub idle: u64,
-    /// Threads with CPU times, which are values of a counter, too.
-    pub timed: u64,
-    /// Tracks of threads and processes that have the name of their file, because other files have such tracks, too.
-    pub apart: u64,
-    /// Tracks of threads and processes that the Perfetto trace beside describes several times, which have no owner.
-    pub ownerless: u64,
-    /// Slices and values before time 0, which are left out.
-    pub negative: u64,
-    /// Processes and threads with other numbers.
-    pub renumbered: u64,
-    /// Nameless tracks that get a name.
-    pub nameless: u64,
-    /// Arguments that no annotation can hold.
-    pub arguments: u64,
-    /// CPU times of slices that are 0 or unknown, where the other one is written.
-    pub thread_durs: u64,
-    /// Ends of slices below or above others that do not end with them, which readers give to others.
-    pub ends: u64,
-    /// Slices whose ends do not fit 64 bits, which have none.
-    pub endless: u64,
-    /// Flows between two slices of one time, which point the other way.
-    pub flows: u64,
-    /// States of threads, which are slices.
-    pub states: u64,
-    /// Samples of callstacks, which are left out beside Perfetto traces.
-    pub samples: u64,
-    /// Samples of callstacks that are less than a microsecond too early.
-    pub rounded: u64,
-}
-
-impl AddAssign for Unlike {
-    fn add_assign(&mut self, other: Unlike) {
-        let Unlike {
-            idle,
-            timed,
-            apart,
-            ownerless,
-            negative,
-            renumbered,
-            nameless,
-            arguments,
-            thread_durs,
-            ends,
-            endless,
-            flows,
-            states,
-            samples,
-            rounded,
-        } = other;
-        self.idle += idle;
-        self.timed += timed;
-        self.apart += apart;
-        self.ownerless += ownerless;
-        self.negative += negative;
-        self.renumbered += renumbered;
-        self.nameless += nameless;
-        self.arguments += arguments;
-        self.thread_durs += thread_durs;
-        self.ends += ends;
-        self.endless += endless;
-        self.flows += flows;
-        self.states += states;
-        self.samples += samples;
-        self.rounded += rounded;
-    }
-}
 
 /// The result of writing the rows of a trace.
 #[derive(Debug, Default)]
@@ -114,129 +39,7 @@ impl AddAssign for Written {
     }
 }
 
-/// The form of a trace that is written.
-#[derive(Debug)]
-pub(crate) struct Form {
-    /// The file whose rows are written; `None` for those of all JSON traces.
-    pub file: Option<i64>,
-    /// The numbers of machines in packets, by their rows. Others have 0.
-    pub machines: HashMap<i64, u64>,
-    /// The clock that packets name; 0 for none.
-    pub clock: u32,
-    /// The sequences of descriptors and of events. A thread's descriptor would make events of its sequence the thread's.
-    pub sequences: (u64, u64),
-    /// Whether it begins with what producers say of their clocks (rule JS32).
-    pub has_snapshot: bool,
-}
-
-impl Form {
-    /// A trace of its own.
-    pub fn alone(file: Option<i64>) -> Form {
-        Form { file, machines: HashMap::new(), clock: 0, sequences: (1, 2), has_snapshot: true }
-    }
-
-    /// One trace of all JSON traces of a database.
-    ///
-    /// # Errors
-    ///
-    /// If the database cannot be read.
-    pub fn of_all(conn: &Connection) -> rusqlite::Result<Form> {
-        let mut statement = conn.prepare("SELECT id, id FROM machine WHERE id > 0")?;
-        let machines = statement.query_map([], |row| {
-            let (row, number): (i64, i64) = (row.get(0)?, row.get(1)?);
-            Ok((row, number.cast_unsigned()))
-        })?;
-        Ok(Form { machines: machines.collect::<rusqlite::Result<_>>()?, ..Form::alone(None) })
-    }
-
-    /// The packets of all JSON traces of a database, among those of its Perfetto trace, with times on a clock.
-    ///
-    /// # Errors
-    ///
-    /// If the database cannot be read.
-    pub fn beside(conn: &Connection, clock: u32) -> rusqlite::Result<Form> {
-        let mut statement = conn.prepare("SELECT id, raw_id FROM machine ORDER BY id")?;
-        let machines = statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?;
-        let machines: Vec<(i64, Option<i64>)> = machines.collect::<rusqlite::Result<_>>()?;
-        let own = |raw: Option<i64>| raw.and_then(|raw| u32::try_from(raw).ok()).map(u64::from);
-        let used: HashSet<u64> = machines.iter().filter_map(|(_, raw)| own(*raw)).collect();
-        let mut free = (1..).filter(|number| !used.contains(number));
-        let numbers = machines.iter().map(|(row, raw)| {
-            let number = own(*raw).or_else(|| free.next()).unwrap_or(0);
-            (*row, number)
-        });
-        let machines = numbers.collect();
-        Ok(Form {
-            machines,
-            clock,
-            sequences: unused(conn)?,
-            has_snapshot: false,
-            ..Form::alone(None)
-        })
-    }
-}
-
-/// The rows of JSON traces, in a database that may have those of Perfetto traces, too.
-pub(crate) struct JsonRows<'c> {
-    conn: &'c Connection,
-    uuids: Uuids,
-    owners: Owners,
-    /// Whether there are Perfetto traces. They may describe the same threads, and a descriptor is then not earlier than
-    /// the first row below it: an earlier one would be of the thread that had the tid before.
-    is_beside: bool,
-    /// The first file of each machine that only JSON traces have. It has the threads without rows, and threads' states,
-    /// which are of no file.
-    homes: HashMap<i64, i64>,
-    has_states: bool,
-    outlasted: HashSet<i64>,
-    /// The number of samples of callstacks of JSON traces.
-    samples: u64,
-}
-
-const HOMES: &str = "
-    SELECT machine_id, trace_file_id FROM part AS p JOIN trace_file AS f ON f.id = p.trace_file_id
-    WHERE NOT EXISTS (SELECT * FROM part AS o JOIN trace_file AS of ON of.id = o.trace_file_id
-                      WHERE o.machine_id = p.machine_id AND of.trace_type <> 'json')
-    ORDER BY f.processing_order DESC";
-
-impl<'c> JsonRows<'c> {
-    /// # Errors
-    ///
-    /// If the database cannot be read.
-    pub fn of(conn: &'c Connection) -> rusqlite::Result<JsonRows<'c>> {
-        let is = |sql: &str| conn.query_row(sql, [], |row| row.get::<_, bool>(0));
-        let is_beside = is("SELECT EXISTS (SELECT * FROM trace_file WHERE trace_type = 'proto')")?;
-        let mut used = HashSet::new();
-        let beside = is_beside.then(|| described(conn, &mut used)).transpose()?;
-        let uuids = match is_beside {
-            true => Uuids::apart(&used),
-            false => Uuids { base: 0 },
-        };
-        let mut statement = conn.prepare(HOMES)?;
-        let homes = statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?;
-        // Only JSON traces have this source.
-        let samples = "SELECT count(*) FROM stack_sample_record AS s JOIN stack_sample_source AS o ON o.id = s.source
-                       WHERE o.name = 'legacy_v8'";
-        let samples: i64 = conn.query_row(samples, [], |row| row.get(0))?;
-        Ok(JsonRows {
-            conn,
-            uuids,
-            owners: Owners::of(conn, uuids, beside.as_ref())?,
-            is_beside,
-            homes: homes.collect::<rusqlite::Result<_>>()?,
-            has_states: is("SELECT EXISTS (SELECT * FROM thread_state)")?,
-            outlasted: outlasted(conn)?,
-            samples: samples.cast_unsigned(),
-        })
-    }
-
-    /// Things that are not as they were in all traces together.
-    pub fn unlike(&self) -> Unlike {
-        // Beside a Perfetto trace, MONOTONIC, on which they are read, may lead elsewhere.
-        let samples = if self.is_beside { self.samples } else { 0 };
-        Unlike { renumbered: self.owners.renumbered, samples, ..Unlike::default() }
-    }
-
+impl JsonRows<'_> {
     /// Writes rows as packets.
     ///
     /// # Errors
@@ -273,61 +76,15 @@ impl<'c> JsonRows<'c> {
             arguments: conn.prepare(ARGUMENTS)?,
             flows: Flows::of(conn)?,
             samples: Samples::new(conn, form.sequences.1.saturating_add(SAMPLED))?,
-            unlike: Unlike {
-                idle: idle as u64,
-                timed: tracks.timed,
-                nameless: tracks.nameless,
-                apart: tracks.apart,
-                ownerless: tracks.ownerless,
-                ..Unlike::default()
-            },
+            unlike: tracks.unlike.clone(),
             tracks: &tracks,
             out: &mut counted,
         };
+        events.unlike.count(Difference::Idle, idle as u64);
         events.describe(None)?;
         events.write()?;
         written.unlike = events.unlike;
         Ok(written)
-    }
-
-    /// Whether the trace has what no file of a machine has for itself.
-    fn is_home(&self, form: &Form, machine: i64) -> bool {
-        let home = self.homes.get(&machine);
-        home.is_some_and(|home| form.file.is_none_or(|file| file == *home))
-    }
-
-    /// The descriptors of owners and tracks, in their order.
-    fn descriptors(
-        &self,
-        choice: &Choice<'_>,
-        form: &Form,
-        tracks: &Tracks,
-    ) -> VecDeque<Described> {
-        let machines: BTreeSet<u64> = tracks.all.values().map(|track| track.machine).collect();
-        let sorted = machines.into_iter().filter(|_| self.owners.are_sorted());
-        let sorted = sorted.map(|machine| Described {
-            first: None,
-            machine,
-            message: descriptors::sorted(),
-        });
-        // Where there is a Perfetto trace, it is not known whose thread one without rows is.
-        let is_wanted = |owner: &OwnerDescriptor| {
-            tracks.owners.contains_key(&owner.key) || self.is_home(form, owner.machine)
-        };
-        let owners = self.owners.descriptors(form.file.is_none());
-        let owners: Vec<OwnerDescriptor> = owners.filter(is_wanted).collect();
-        let owners = owners.into_iter().map(|owner| Described {
-            first: tracks.owners.get(&owner.key).copied().flatten(),
-            machine: choice.machine(owner.machine),
-            message: owner.message,
-        });
-        let all = sorted.chain(owners).chain(tracks.descriptors.iter().cloned());
-        let mut all: Vec<Described> = match self.is_beside {
-            false => all.map(|of| Described { first: None, ..of }).collect(),
-            true => all.collect(),
-        };
-        all.sort_by_key(|of| of.first);
-        all.into()
     }
 }
 
@@ -379,22 +136,6 @@ fn head(
         about.packet(Time::default(), (trace_packet::TRACE_ATTRIBUTES, &attributes), out)?;
     }
     Ok(())
-}
-
-/// Slices that cannot be complete events or instants: one inside ends later, begins at their end, or is longer than an
-/// instant.
-fn outlasted(conn: &Connection) -> rusqlite::Result<HashSet<i64>> {
-    let mut statement = conn.prepare(
-        "WITH RECURSIVE found (id) AS (
-           SELECT p.id FROM slice_record AS c JOIN slice_record AS p ON p.id = c.parent_id
-           WHERE p.dur >= 0 AND (c.dur < 0 OR c.ts + c.dur > p.ts + p.dur OR p.dur > 0 AND c.ts = p.ts + p.dur
-                              OR p.dur = 0 AND c.dur <> 0)
-           UNION
-           SELECT p.id FROM found JOIN slice_record AS c ON c.id = found.id
-           JOIN slice_record AS p ON p.id = c.parent_id WHERE p.dur = 0)
-         SELECT id FROM found",
-    )?;
-    statement.query_map([], |row| row.get(0))?.collect()
 }
 
 const SLICES: &str = "SELECT ts, id, dur, track_id, category, name, depth, arg_set_id, thread_ts, thread_dur FROM slice_record";
@@ -455,65 +196,6 @@ fn next<T>(
     of: impl Fn(&Row<'_>) -> rusqlite::Result<T>,
 ) -> rusqlite::Result<Option<T>> {
     rows.next()?.map(of).transpose()
-}
-
-/// The ends of flows at slices.
-struct Flows<'c> {
-    /// `None` if the trace has no flows.
-    statement: Option<Statement<'c>>,
-}
-
-/// A flow of a slice.
-struct Flow {
-    id: u64,
-    /// The slice is the first of the two in the written trace, the last, or both.
-    is_first: bool,
-    is_last: bool,
-    /// The name and category of a flow of version 1.
-    legacy: Option<(Option<String>, Option<String>)>,
-}
-
-const FLOWS: &str = "
-    SELECT f.id, f.slice_out, o.ts, f.slice_in, i.ts, f.arg_set_id IS NOT NULL, a.args ->> '$.name', a.args ->> '$.cat'
-    FROM (SELECT id FROM flow WHERE slice_out = ?1 UNION SELECT id FROM flow WHERE slice_in = ?1) AS here
-    JOIN flow AS f ON f.id = here.id
-    JOIN slice_record AS o ON o.id = f.slice_out JOIN slice_record AS i ON i.id = f.slice_in
-    LEFT JOIN arg_set AS a ON a.id = f.arg_set_id
-    ORDER BY f.id";
-
-impl<'c> Flows<'c> {
-    fn of(conn: &'c Connection) -> rusqlite::Result<Flows<'c>> {
-        let has_any: bool =
-            conn.query_row("SELECT EXISTS (SELECT * FROM flow)", [], |row| row.get(0))?;
-        let statement = has_any.then(|| conn.prepare(FLOWS)).transpose()?;
-        Ok(Flows { statement })
-    }
-
-    /// The flows of a slice. Also counts those that are written the other way round, at their first slice.
-    fn of_slice(&mut self, slice: i64, turned: &mut u64) -> rusqlite::Result<Vec<Flow>> {
-        let Some(statement) = &mut self.statement else {
-            return Ok(Vec::new());
-        };
-        let mut found = Vec::new();
-        let mut rows = statement.query([slice])?;
-        while let Some(row) = rows.next()? {
-            let (out, into): (i64, i64) = (row.get(1)?, row.get(3)?);
-            let (at_out, at_in): (i64, i64) = (row.get(2)?, row.get(4)?);
-            let is_turned = (at_in, into) < (at_out, out);
-            let first = if is_turned { into } else { out };
-            *turned += u64::from(is_turned && slice == first);
-            found.push(Flow {
-                id: FIRST_FLOW.saturating_add(row.get(0)?).cast_unsigned(),
-                is_first: slice == first,
-                is_last: out == into || slice != first,
-                legacy: match row.get(5)? {
-                    true => Some((row.get(6)?, row.get(7)?)),
-                    false => None,
-                },
-            });
-        }
-        Ok(found)
-    }
 }
 
 /// Everything that has a time, in its order.
@@ -608,14 +290,14 @@ impl Events<'_, '_> {
             return Ok(());
         };
         if sample.ts < 0 {
-            self.unlike.negative += 1;
+            self.unlike.count(Difference::Negative, 1);
             return Ok(());
         }
         self.until(sample.ts)?;
         let machine = self.form.machines.get(&sample.machine).copied().unwrap_or(0);
         let time = Time { ts: Some(sample.ts), clock: self.form.clock, machine };
         let is_exact = self.samples.write(sample, numbers, time, self.out)?;
-        self.unlike.rounded += u64::from(!is_exact);
+        self.unlike.count(Difference::Rounded, u64::from(!is_exact));
         Ok(())
     }
 
@@ -627,10 +309,10 @@ impl Events<'_, '_> {
             return Ok(());
         };
         if state.ts < 0 {
-            self.unlike.negative += 1;
+            self.unlike.count(Difference::Negative, 1);
             return Ok(());
         }
-        self.unlike.states += 1;
+        self.unlike.count(Difference::State, 1);
         self.until(state.ts)?;
         while let Some(end) = self.ends.at(state.ts, track, 0) {
             self.end(end)?;
@@ -684,7 +366,7 @@ impl Events<'_, '_> {
             return Ok(());
         };
         if value.ts < 0 {
-            self.unlike.negative += 1;
+            self.unlike.count(Difference::Negative, 1);
             return Ok(());
         }
         self.until(value.ts)?;
@@ -704,17 +386,19 @@ impl Events<'_, '_> {
             return Ok(());
         };
         if slice.ts < 0 {
-            self.unlike.negative += 1;
+            self.unlike.count(Difference::Negative, 1);
             return Ok(());
         }
         self.until(slice.ts)?;
         while let Some(end) = self.ends.at(slice.ts, slice.track, slice.depth) {
             self.end(end)?;
         }
-        self.unlike.ends += self.ends.cut(slice.track, slice.ts);
+        self.unlike.count(Difference::End, self.ends.cut(slice.track, slice.ts));
         self.machine = track.machine;
         self.sequences.events(self.machine).begin();
-        let flows = self.flows.of_slice(slice.id, &mut self.unlike.flows)?;
+        let flows = self.flows.of_slice(slice.id)?;
+        let turned = flows.iter().filter(|flow| flow.is_turned && flow.is_first).count();
+        self.unlike.count(Difference::Flow, turned as u64);
         let mut written = self.begin(slice, &track)?;
         self.label(slice.name, slice.category, &mut written)?;
         for flow in flows.iter().filter(|flow| flow.legacy.is_none()) {
@@ -764,7 +448,8 @@ impl Events<'_, '_> {
                 on(track.uuid, &of_legacy)
             }
             (None, None) if slice.dur == 0 && !is_outlasted => {
-                self.unlike.thread_durs += u64::from(time.is_some() && thread_dur != Some(0));
+                let is_other = time.is_some() && thread_dur != Some(0);
+                self.unlike.count(Difference::ThreadDur, u64::from(is_other));
                 event(EventType::Instant, track.uuid)
             }
             (None, None) => {
@@ -772,17 +457,18 @@ impl Events<'_, '_> {
                     dur if dur < 0 => i64::MAX,
                     dur => slice.ts.saturating_add(dur),
                 };
-                self.unlike.endless += u64::from(slice.dur >= 0 && end == i64::MAX);
+                let is_endless = slice.dur >= 0 && end == i64::MAX;
+                self.unlike.count(Difference::Endless, u64::from(is_endless));
                 let thread_end =
                     time.zip(thread_dur).and_then(|((_, ts), dur)| ts.checked_add(dur));
-                self.unlike.thread_durs += u64::from(thread_dur == Some(0));
+                self.unlike.count(Difference::ThreadDur, u64::from(thread_dur == Some(0)));
                 let Slice { track, depth, name, category, .. } = *slice;
                 self.ends.begin(Open { track, depth, end, name, category, thread_end });
                 event(EventType::Begin, self.uuid(track))
             }
         };
         if slice.thread_dur.is_some() && time.is_none() {
-            self.unlike.thread_durs += 1;
+            self.unlike.count(Difference::ThreadDur, 1);
         }
         if let Some((uuid, thread_ts)) = time {
             thread_time(uuid, thread_ts, &mut written);
@@ -799,7 +485,8 @@ impl Events<'_, '_> {
     }
 
     fn end(&mut self, End { slice, is_covered, is_taken }: End) -> Result<(), EmitError> {
-        self.unlike.ends += u64::from(is_taken) + self.ends.cut(slice.track, slice.end);
+        let cut = self.ends.cut(slice.track, slice.end);
+        self.unlike.count(Difference::End, u64::from(is_taken) + cut);
         self.machine = self.machine_of(slice.track);
         self.sequences.events(self.machine).begin();
         let mut written = event(EventType::End, self.uuid(slice.track));
@@ -844,7 +531,7 @@ impl Events<'_, '_> {
                 Stored { args: text(0)?.unwrap_or_default(), types: text(1)?, flat_keys: text(2)? };
             let left_out =
                 Annotations::of(stored).write(ARGS, event, self.sequences.events(self.machine));
-            self.unlike.arguments += left_out;
+            self.unlike.count(Difference::Argument, left_out);
         }
         Ok(())
     }
