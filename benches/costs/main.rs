@@ -49,6 +49,9 @@ use tempfile::TempDir;
 
 use crate::table::Table;
 
+/// The page with the figures.
+const PAGE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/benchmarks.md");
+
 type Result<T> = std::result::Result<T, Box<dyn Error>>;
 
 /// Rows of the table that belong together.
@@ -198,6 +201,9 @@ struct Arguments {
     /// Also leave snapshots out of this trace in 'truth'; may be given several times
     #[arg(long, value_name = "TRACE")]
     recorded: Vec<PathBuf>,
+    /// Replace the rows of these sections in docs/benchmarks.md, each section as soon as it is measured
+    #[arg(long, conflicts_with_all = ["quick", "events"])]
+    write: bool,
     /// The directory for temporary traces and databases; by default below cargo's target directory
     #[arg(long, value_name = "DIR", default_value = env!("CARGO_TARGET_TMPDIR"), hide_default_value = true)]
     directory: PathBuf,
@@ -263,6 +269,10 @@ fn run(arguments: Arguments) -> Result<()> {
     if let Some(arguments) = arguments.program.as_deref() {
         return program::run(arguments);
     }
+    // Cargo runs benchmarks in the folder of their package, but the user's paths are those of the shell.
+    if let Some(directory) = std::env::var_os("PWD") {
+        std::env::set_current_dir(directory)?;
+    }
     std::fs::create_dir_all(&arguments.directory)?;
     let directory = tempfile::tempdir_in(&arguments.directory)?;
     let interrupted = directory.path().to_owned();
@@ -277,6 +287,7 @@ fn run(arguments: Arguments) -> Result<()> {
         directory,
     };
     let mut table = Table::default();
+    let all: Vec<&str> = SECTIONS.iter().map(|section| section.name).collect();
     for section in SECTIONS {
         let named = |name: &String| name == section.name;
         let is_usual = arguments.sections.is_empty() && !section.is_extra;
@@ -284,6 +295,9 @@ fn run(arguments: Arguments) -> Result<()> {
             eprintln!("{}", section.name);
             table.section = section.name;
             (section.run)(&bench, &mut table)?;
+            if arguments.write {
+                table.write(Path::new(PAGE), &all)?;
+            }
         }
     }
     if !table.is_empty() {

@@ -1,11 +1,17 @@
 //! The table that is printed at the end.
 
 use std::fmt;
+use std::fs;
+use std::path::Path;
 use std::time::Duration;
 
 use comfy_table::presets::ASCII_MARKDOWN;
 
+use crate::Result;
 use crate::pairs::{Pairs, Spread, median};
+
+const HEADER: [&str; 8] =
+    ["section", "what", "time", "ns each", "peak memory", "yardstick", "ratio", "target"];
 
 #[derive(Debug, Default)]
 pub struct Table {
@@ -22,6 +28,33 @@ impl Table {
 
     pub fn add(&mut self, row: Row) {
         self.rows.push((self.section, row));
+    }
+
+    /// Replaces the rows of the current section in the first such table of a page. Sections stay in the order of `all`.
+    pub fn write(&self, page: &Path, all: &[&str]) -> Result<()> {
+        let text = fs::read_to_string(page)?;
+        let header = format!("| {} |\n", HEADER.join(" | "));
+        let (before, table) =
+            text.split_once(&header).ok_or_else(|| format!("{}: no table", page.display()))?;
+        let (table, after) = table.split_once("\n\n").unwrap_or((table, ""));
+        let (line, old) = table.split_once('\n').unwrap_or((table, ""));
+        let section_of = |row: &str| {
+            let name = row.split('|').nth(1).unwrap_or_default().trim();
+            all.iter().position(|section| *section == name)
+        };
+        let here = all.iter().position(|section| *section == self.section);
+        let new = self.rows.iter().filter(|(section, _)| *section == self.section);
+        let new = new.map(|(section, row)| format!("| {} |", row.cells(section).join(" | ")));
+        let mut rows: Vec<String> = old
+            .lines()
+            .filter(|row| section_of(row) != here)
+            .map(str::to_owned)
+            .chain(new)
+            .collect();
+        rows.sort_by_key(|row| section_of(row));
+        let rows = rows.join("\n");
+        fs::write(page, format!("{before}{header}{line}\n{rows}\n\n{after}"))?;
+        Ok(())
     }
 }
 
@@ -138,16 +171,7 @@ impl Row {
 impl fmt::Display for Table {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut table = comfy_table::Table::new();
-        table.load_style(ASCII_MARKDOWN).set_header([
-            "section",
-            "what",
-            "time",
-            "ns each",
-            "peak memory",
-            "yardstick",
-            "ratio",
-            "target",
-        ]);
+        table.load_style(ASCII_MARKDOWN).set_header(HEADER);
         for (section, row) in &self.rows {
             table.add_row(row.cells(section));
         }

@@ -86,6 +86,10 @@ fn main() -> ExitCode {
 }
 
 fn run(arguments: Arguments) -> Result<Report, Box<dyn Error>> {
+    // Cargo runs benchmarks in the folder of their package, but the user's paths are those of the shell.
+    if let Some(directory) = std::env::var_os("PWD") {
+        std::env::set_current_dir(directory)?;
+    }
     let parent = arguments.directory.clone().unwrap_or_else(memory);
     let directory =
         tempfile::tempdir_in(&parent).map_err(|error| format!("{}: {error}", parent.display()))?;
