@@ -131,16 +131,49 @@ fn compact_says_where_the_bytes_are() {
     let said = run(&["query", &file, "SELECT packet_json(data) FROM packet WHERE id = 5"]);
     let hint = "this database was imported with --compact, so the column data is NULL; packet_data(id) returns the bytes of a packet";
     assert!(said.stderr.contains(hint), "{}", said.stderr);
+    for sql in [
+        "SELECT * FROM packet LIMIT 1",
+        "SELECT p.*, 1 FROM packet AS p",
+        "SELECT \"data\" FROM packet_record",
+    ] {
+        let said = run(&["query", &file, sql]);
+        assert!(said.stderr.contains(hint), "{sql}: {}", said.stderr);
+    }
+    for sql in ["SELECT count(*), 2 * size FROM packet -- data", "SELECT 'data' FROM packet"] {
+        assert_eq!(run(&["query", &file, sql]).stderr, "", "{sql}");
+    }
     let said = run(&["query", &file, "SELECT packet_json(packet_data(id)) AS data FROM packet"]);
     assert!(!said.stderr.contains("--compact"), "{}", said.stderr);
     assert!(said.stdout.contains("custom 3503"), "{}", said.stdout);
-    let said = run(&["import", "tests/data/multihop.pftrace", "--compact", "--no-data"]);
-    assert!(said.stderr.contains("--compact") && said.code == Some(2), "{}", said.stderr);
 
     conn.execute_batch("UPDATE packet_block SET data = x'28b52ffd'").unwrap();
     let error = conn.query_row("SELECT packet_data(5)", [], |_| Ok(())).unwrap_err().to_string();
     let expected = "packet_data(): the block of packet 5 in packet_block cannot be read: it is no frame of Zstandard with a size; import the trace again";
     assert_eq!(error, expected);
+}
+
+#[test]
+fn compact_without_bytes_has_neither_blocks_nor_indexes_by_time() {
+    let place = Place::new();
+    let conn = import(&place, "a.db", &["app.pftrace", "--compact", "--no-data"]);
+    let has = "SELECT (SELECT count(*) FROM packet_block), (SELECT count(data) FROM packet_record),
+                      (SELECT count(*) FROM sqlite_schema WHERE name IN ('packet_ts', 'slice_record_ts'))";
+    assert_eq!(rows(&conn, has), [["0", "0", "0"]]);
+    let file = place.path("a.db").display().to_string();
+    let said = run(&["query", &file, "SELECT packet_data(5)"]);
+    assert!(said.stderr.contains("imported with --no-data"), "{}", said.stderr);
+}
+
+#[test]
+fn compact_json_has_the_check_of_its_unit() {
+    let place = Place::new();
+    for (at, flags) in [&[][..], &["--compact"], &["--no-data"]].iter().enumerate() {
+        let file = format!("{at}.db");
+        let conn = import(&place, &file, &[&["doctor/json_unit.json"], *flags].concat());
+        let found = "SELECT severity, events, message FROM finding WHERE check_name = 'json_unit'";
+        let text = "Most durations of the first 3 events are below a nanosecond, as microseconds: the longest of these is 0.000456; as seconds, it is 456.0 us.";
+        assert_eq!(rows(&conn, found), [["warning", "3", text]], "{flags:?}");
+    }
 }
 
 #[test]

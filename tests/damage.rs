@@ -45,7 +45,7 @@ fn z1_what_is_behind_damage_is_imported_and_the_damage_told() {
     let (conn, said) = place.import(&path, &[]);
     let size = packets[1001].1 - at;
     let told = format!(
-        "byte {at} starts no packet; {size} bytes are left out, and the 4824 packets around them imported"
+        "byte {at} starts no packet; {size} bytes are left out, and the 4824 packets around them read"
     );
     assert!(said.contains(&told), "{said}");
     let mut expected = whole;
@@ -71,7 +71,7 @@ fn z1_several_damages_are_one_line_of_the_summary() {
     let lost: usize =
         [200, 900, 2000, 4000].iter().map(|&packet| packets[packet].1 - packets[packet].0).sum();
     let told = format!(
-        "4 places are damaged; {} bytes are left out, and the 3997 packets around them imported",
+        "4 places are damaged; {} bytes are left out, and the 3997 packets around them read",
         lost - 1
     );
     assert!(said.contains(&told), "{said}");

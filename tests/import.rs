@@ -384,6 +384,13 @@ fn a_destination_that_exists_is_not_harmed() {
     assert_eq!(fs::read(&old).unwrap(), b"not a database");
 
     fs::remove_file(&old).unwrap();
+    let others = rusqlite::Connection::open(&old).unwrap();
+    others.execute_batch("CREATE TABLE mine (x); INSERT INTO mine VALUES (1)").unwrap();
+    let refused = import(&["--force"]).stderr;
+    assert!(refused.contains("is a database of another program, so timebase does not replace it; name another file with -o"), "{refused}");
+    assert_eq!(count(&others, "SELECT x FROM mine"), 1);
+
+    fs::remove_file(&old).unwrap();
     assert_eq!(import(&[]).code, Some(0));
     let before = fs::read(&old).unwrap();
     assert_eq!(import(&[]).code, Some(1));

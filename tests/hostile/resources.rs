@@ -189,7 +189,7 @@ fn more_memory_than_is_allowed_is_an_error_that_says_how_far_it_came() {
     let trace = write(&place, "machines", 20_000);
     let said = refused(&trace, &["--max-memory", "8M"]);
     assert!(
-        said.contains("has so many names that its import would take more than 8MB of memory")
+        said.contains("needs more than 8MB of memory")
             && said.contains(" packets); nothing was changed")
             && said.contains("--max-memory"),
         "{said}"

@@ -50,7 +50,7 @@ fn import(error: &Error, output: Output) -> Option<String> {
         Error::NotForJson { .. } => ". Leave out --split",
         Error::Damaged { .. } => ". Without --strict, the import keeps the readable parts",
         Error::Exists { .. } => "; name another file with -o, or replace it with --force",
-        Error::NotReplaceable { .. } => "; name another file with -o",
+        Error::NotReplaceable { .. } | Error::OfOthers { .. } => "; name another file with -o",
         Error::IsDirectory { path } => {
             let example = path.join("trace.db");
             let example = example.display();
@@ -64,7 +64,7 @@ fn import(error: &Error, output: Output) -> Option<String> {
             ". Raise the limit with --max-size, or import less with --no-data or --tables"
         }
         Error::TooMuchMemory { .. } => {
-            ". Raise the limit with --max-memory, or import less with --tables or --no-events"
+            ". An import takes 15 to 50 MB, and more if a trace has millions of names: raise the limit with --max-memory, or import less with --tables or --no-events"
         }
         _ => return None,
     };

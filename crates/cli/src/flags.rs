@@ -224,15 +224,15 @@ pub struct ImportArguments {
     pub split: bool,
     /// Leave out the bytes of the packets
     ///
-    /// This makes the database much smaller. It still has all times and all events; only the column data
+    /// This makes the database smaller. It still has all times and all events; only the column data
     /// of the table packet is NULL.
     #[arg(long)]
     pub no_data: bool,
     /// Compress the bytes of the packets, and leave out the indexes of packets and slices by time
     ///
     /// This makes the database smaller. The column data of the table packet is NULL, and the SQL function packet_data(id)
-    /// returns the bytes. All else stays the same.
-    #[arg(long, conflicts_with = "no_data")]
+    /// returns the bytes. With --no-data there are no bytes. All else stays the same.
+    #[arg(long)]
     pub compact: bool,
     /// Leave out the events inside packets: all tables of events stay empty
     #[arg(long)]

@@ -13,6 +13,7 @@ use anyhow::anyhow;
 use rusqlite::{Connection, params_from_iter};
 use timebase_descriptor::{Pool, TRACE_PACKET};
 use timebase_schema::{Statement, StatementKind};
+use timebase_sql::token::{Kind, Token, Tokens};
 
 /// The least likeness of two names, relative to the longer one's length.
 const LEAST_ALIKE: f64 = 0.6;
@@ -154,19 +155,25 @@ pub fn left_out(connection: &Connection, sql: &str) -> Vec<String> {
         names(connection, sql, &[name])?.pop()
     };
     let (data, tables) = (fact("import_data"), fact("import_tables"));
-    let words = words(sql);
-    let says = |name: &str| words.iter().any(|word| word.eq_ignore_ascii_case(name));
+    let tokens = Tokens::of(sql).filter(|token| !token.kind.is_blank());
+    let tokens: Vec<Token<'_>> = tokens.filter(|token| token.kind != Kind::Literal).collect();
+    let says = |name: &str| tokens.iter().any(|token| is_name(*token, name));
+    let says_all = tokens
+        .windows(2)
+        .any(|pair| matches!(pair, [before, star] if star.is_sign("*") && lets_all(*before)));
     let mut hints = Vec::new();
     let hint = match data.as_deref() {
         Some("none") => Some(
-            "this database was imported with --no-data, so the column data is NULL, and so are the results of packet_json and packet_field; import the trace without that flag to have them",
+            "this database was imported with --no-data, so the column data is NULL, and so are the results of packet_data, packet_json and packet_field; import the trace without that flag to have them",
         ),
         Some("compact") if !says("packet_data") => Some(
             "this database was imported with --compact, so the column data is NULL; packet_data(id) returns the bytes of a packet",
         ),
         _ => None,
     };
-    if says("packet_field") || says("packet_json") || (says("packet") && says("data")) {
+    let reads_data = (says("packet") || says("packet_record")) && (says("data") || says_all);
+    let needs_data = ["packet_data", "packet_field", "packet_json", WINSCOPE].map(says);
+    if reads_data || needs_data.contains(&true) {
         hints.extend(hint.map(str::to_owned));
     }
     if let Some(kept) = tables {
@@ -181,6 +188,27 @@ pub fn left_out(connection: &Connection, sql: &str) -> Vec<String> {
         }
     }
     hints
+}
+
+/// An intrinsic that reads packets.
+const WINSCOPE: &str = "__intrinsic_winscope_proto_to_args_with_defaults";
+
+/// Whether a token is this name, in quotes or not.
+fn is_name(token: Token<'_>, name: &str) -> bool {
+    match token.kind {
+        Kind::Word => token.is_word(name),
+        Kind::Quoted => {
+            let inside = token.text.get(1..token.text.len().saturating_sub(1));
+            inside.is_some_and(|inside| inside.eq_ignore_ascii_case(name))
+        }
+        _ => false,
+    }
+}
+
+/// Whether `*` after this token stands for all columns.
+fn lets_all(before: Token<'_>) -> bool {
+    ["SELECT", "DISTINCT", "ALL"].iter().any(|word| before.is_word(word))
+        || [",", "."].iter().any(|sign| before.is_sign(sign))
 }
 
 /// The error, followed by a hint if there is one.

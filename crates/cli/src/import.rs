@@ -405,8 +405,8 @@ fn in_words(lost: &Lost) -> Option<(usize, String)> {
             (1, format!("kernel events in {places} on {}", cpus()))
         }
         (LossKind::Packets, _) => {
-            let packets = counted(lost.rows, "packet", "packets");
-            (2, format!("{packets} of {}", writers()))
+            let places = counted(lost.rows, "place", "places");
+            (2, format!("packets in {places} of {}", writers()))
         }
         (LossKind::KernelBuffer, true) => {
             let events = counted(lost.count, "kernel event", "kernel events");

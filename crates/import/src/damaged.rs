@@ -10,7 +10,7 @@ use crate::summary::LossKind;
 
 /// The message about a trace that ends early, after this number of packets.
 pub(crate) fn cut(why: &str, packets: u64) -> String {
-    format!("{why}; the {packets} packets before it are imported")
+    format!("{why}; the {packets} packets before it are read")
 }
 
 /// The damage of a trace. Its amount is in counters of the journal.

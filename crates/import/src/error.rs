@@ -58,6 +58,8 @@ pub enum Error {
     NotEmpty { path: PathBuf },
     #[error("{path} is not a SQLite database, so timebase does not replace it", path = path.display())]
     NotReplaceable { path: PathBuf },
+    #[error("{path} is a database of another program, so timebase does not replace it", path = path.display())]
+    OfOthers { path: PathBuf },
     #[error(
         "{path} is in use, or was not closed properly ({beside} exists); close the programs that \
          use it, or open it once with SQLite",
@@ -82,9 +84,7 @@ pub enum Error {
         path = path.display()
     )]
     TooLarge { path: PathBuf, limit: Size, read: HowFar },
-    #[error(
-        "{source_name} has so many names that its import would take more than {limit} of memory, {read}; nothing was changed"
-    )]
+    #[error("{source_name} needs more than {limit} of memory, {read}; nothing was changed")]
     TooMuchMemory { source_name: String, limit: Size, read: HowFar },
     #[error("writing {path} failed: {error}; nothing was changed", path = path.display())]
     Write { path: PathBuf, error: Box<dyn std::error::Error + Send + Sync> },

@@ -48,7 +48,7 @@ pub struct Summary {
     pub cut_dumps: u64,
     /// The clock of `ts`.
     pub trace_time_clock: String,
-    /// The number of files that were read; 0 if there is only one.
+    /// The number of traces that were read; 0 if there is only one file.
     pub files: u64,
     /// The number of machines.
     pub machines: u64,

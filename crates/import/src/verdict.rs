@@ -124,11 +124,11 @@ impl Verdict<'_> {
             (1, true) => format!("{source_name}: {}", cut(&why, packets)),
             (1, false) => format!(
                 "{source_name}: {why}; {bytes} bytes are left out, and the {packets} packets around \
-                 them imported"
+                 them read"
             ),
             (regions, _) => format!(
                 "{source_name}: {regions} places are damaged; {bytes} bytes are left out, and the \
-                 {packets} packets around them imported (the table import_log says which and why)"
+                 {packets} packets around them read (the table import_log of an import says which and why)"
             ),
         }))
     }

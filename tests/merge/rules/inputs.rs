@@ -395,5 +395,5 @@ fn f6_a_file_that_is_cut_has_so_many_packets_of_its_own() {
     let database = database::import(&files, None).unwrap();
     let told = database.lines("SELECT message FROM import_log WHERE code = 'cut'");
     assert_eq!(told.len(), 1, "{told:?}");
-    assert!(told[0].ends_with("; the 1 packets before it are imported"), "{told:?}");
+    assert!(told[0].ends_with("; the 1 packets before it are read"), "{told:?}");
 }

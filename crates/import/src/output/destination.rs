@@ -4,11 +4,12 @@
 
 use std::env;
 use std::fs::{self, File};
-use std::io::{self, ErrorKind, Write};
+use std::io::{self, ErrorKind, Read, Write};
 use std::ops::Deref;
 use std::path::{Path, PathBuf};
 
 use rusqlite::Connection;
+use timebase_schema::APPLICATION_ID;
 use timebase_store::files::NewFile;
 use timebase_trace::{FileKind, file_kind};
 
@@ -275,9 +276,20 @@ fn check(path: &Path, overwrite: bool) -> Result<(), Error> {
             if found.len() > 0 && kind != FileKind::Database {
                 return Err(Error::NotReplaceable { path: path_buf() });
             }
+            if is_foreign(path).map_err(|error| Error::Create { path: path_buf(), error })? {
+                return Err(Error::OfOthers { path: path_buf() });
+            }
         }
     }
     check_beside(path)
+}
+
+/// Whether another program made a database, as its application id says. One without a page is nobody's.
+fn is_foreign(path: &Path) -> io::Result<bool> {
+    let mut header = Vec::new();
+    File::open(path)?.take(72).read_to_end(&mut header)?;
+    let id = header.get(68..72).and_then(|id| <[u8; 4]>::try_from(id).ok());
+    Ok(id.is_some_and(|id| i64::from(i32::from_be_bytes(id)) != APPLICATION_ID))
 }
 
 /// Refuses a destination with uncommitted changes of a database that was not closed.

@@ -48,6 +48,7 @@ pub(super) struct Converted {
     summary: Summary,
     /// The number of JSON traces.
     json: u64,
+    is_one_file: bool,
     /// Keeps the database.
     _directory: WorkDir,
 }
@@ -55,6 +56,7 @@ pub(super) struct Converted {
 impl Converted {
     /// The summary of a trace that has packets of rows, too.
     pub fn told(&self, written: &emit::Written, rewritten: Rewritten) -> Rewritten {
+        let without = if self.is_one_file { ", without --one-file" } else { "" };
         let summary = &self.summary;
         let sha256 = "SELECT sha256 FROM trace_file WHERE sha256 IS NOT NULL AND NOT is_container
                       ORDER BY processing_order";
@@ -65,7 +67,7 @@ impl Converted {
         let negative = written.unlike.of(Difference::Negative);
         if negative > 0 && summary.files > 1 {
             warnings.push(format!(
-                "{negative} events of JSON traces are before time 0 of the trace, and are left out; if their clock is wrong, a manifest says how it relates to the others"
+                "{negative} events of JSON traces are before time 0 of the trace, and are left out; if their clock is wrong, a manifest{without} says how it relates to the others"
             ));
         }
         let unlike = written.unlike.iter().map(|(of, count)| Unlike { what: of.what(), count });
@@ -227,7 +229,8 @@ impl Job<'_> {
         let conn = conn.map_err(|error| self.unreadable(&error))?;
         files.stated = Some(stated(&conn).map_err(|error| self.unreadable(&error))?);
         let json = files.traces().iter().filter(|file| file.has_own_clock()).count() as u64;
-        Ok(Converted { conn, summary, json, _directory: directory })
+        let is_one_file = self.options.one_file;
+        Ok(Converted { conn, summary, json, is_one_file, _directory: directory })
     }
 
     /// Writes each JSON trace of several files.

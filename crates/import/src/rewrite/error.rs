@@ -69,7 +69,7 @@ pub enum RewriteError {
     )]
     TooLarge { path: PathBuf, limit: Size, read: HowFar },
     #[error(
-        "{source_name} has so many names that rewriting it would take more than {limit} of memory, {read}; nothing was changed"
+        "rewriting {source_name} needs more than {limit} of memory, {read}; nothing was changed"
     )]
     TooMuchMemory { source_name: String, limit: Size, read: HowFar },
     #[error("writing {path} failed: {error}; nothing was changed", path = path.display())]

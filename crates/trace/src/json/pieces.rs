@@ -511,7 +511,7 @@ impl<R: Read> JsonPieces<R> {
     fn missing_end(&mut self) -> Found {
         self.place = Place::End;
         self.has_told_loss |= self.input.loss().is_some_and(|loss| loss.is_cut);
-        Found::Damage { start: self.at, size: 0, is_cut: true, why: NOT_CLOSED }
+        Found::Damage { start: self.at, size: 0, is_cut: true, why: ENDS_EARLY }
     }
 
     /// The region that begins here with a damaged value, or with a byte that begins none.
@@ -542,6 +542,7 @@ const BOM: [u8; 3] = [0xef, 0xbb, 0xbf];
 
 const INVALID: &str = "is no valid JSON";
 const NOT_CLOSED: &str = "has no end";
+const ENDS_EARLY: &str = "is missing, because the file ends early";
 const COMPRESSION_CUT: &str = "is missing, because the compressed data ends early";
 const COMPRESSION_DAMAGED: &str = "is damaged, as its compression shows";
 

@@ -19,6 +19,7 @@
 //! | V8's profiles (rule JS28) | `profile.rs` |
 //! | facts of the whole trace (rule JS30) | `members.rs` |
 //! | what the producer says of its clock (rules JS32 to JS36) | `anchors.rs` |
+//! | whether durations have another unit | `unit.rs` |
 
 mod ahead;
 mod anchors;
@@ -27,6 +28,7 @@ mod fields;
 mod members;
 mod profile;
 mod threads;
+mod unit;
 
 use std::io::{self, Read};
 use std::ops::ControlFlow;
@@ -38,6 +40,7 @@ use self::ahead::Batch;
 use self::anchors::Anchors;
 use self::event::Events;
 use self::members::Unread;
+use self::unit::Durations;
 use super::{FileSession, Format};
 use crate::frame::{Record, RecordTime};
 use crate::output::{LogMessage, Severity};
@@ -73,13 +76,15 @@ fn take(
     session: &mut FileSession<'_, '_>,
 ) -> io::Result<End> {
     let (mut events, mut anchors) = (Events::default(), Anchors::default());
-    let (mut unread, mut is_empty) = (Unread::default(), true);
+    let (mut durations, mut unread) = (Durations::default(), Unread::default());
+    let mut is_empty = true;
     for batch in batches {
         for (piece, fields) in batch.pieces() {
             is_empty &= matches!(piece, Piece::Member { .. } | Piece::Trailing { .. });
             let goes_on = match (piece, fields) {
                 (Piece::Event { offset, value }, Some(fields)) => {
                     let fields = fields.map(|place| value.part(place));
+                    durations.add(value, &fields);
                     events.event((offset, value), &fields, &mut anchors, session)?
                 }
                 (piece, _) => other(piece, &mut anchors, &mut unread, session)?,
@@ -90,6 +95,7 @@ fn take(
         }
     }
     anchors.tell(session);
+    durations.tell(session);
     if is_empty {
         let text = "the trace has no events".to_owned();
         session.warn(LogMessage::new(Severity::Warning, "no_events", text));
