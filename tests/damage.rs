@@ -344,6 +344,12 @@ fn z9_strict_refuses_a_trace_with_damage() {
     assert!(said.contains(&format!("is damaged: byte {at} starts no packet")), "{said}");
     let out = place.path("out.db");
     place.import(&path, &[]);
+    let rewritten = place.path("out.pftrace");
+    let [from, to] = [&path, &rewritten].map(|path| path.to_str().unwrap());
+    let said = run(&["rewrite", "--strict", from, "-o", to]);
+    assert!(said.stderr.contains("is damaged") && said.code == Some(1), "{}", said.stderr);
+    assert!(!rewritten.exists());
+    assert_eq!(run(&["rewrite", from, "-o", to]).code, Some(0));
     let said = run(&["query", "--strict", out.to_str().unwrap(), "SELECT 1"]);
     assert_eq!(said.code, Some(1), "{}", said.stderr);
     assert!(said.stderr.contains(&format!("byte {at} starts no packet")), "{}", said.stderr);

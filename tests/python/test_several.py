@@ -224,7 +224,7 @@ def test_what_is_no_trace_is_left_out_with_a_warning_or_refused(tmp_path):
     given = [PHONE, tmp_path / "notes --force.txt"]
     with pytest.warns(timebase.TraceWarning, match="notes --force.txt: not a trace, left out"):
         timebase.import_trace(given, tmp_path / "x.db")
-    with pytest.raises(timebase.ImportFailed, match="notes --force.txt is not a trace. Without strict=True, the import leaves it out"):
+    with pytest.raises(timebase.ImportFailed, match="notes --force.txt is not a trace. Without strict=True, it is left out"):
         timebase.import_trace(given, tmp_path / "y.db", strict=True)
 
 

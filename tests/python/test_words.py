@@ -74,8 +74,10 @@ def test_a_database_that_exists_is_replaced_with_an_argument(in_repository):
 
 def test_a_damaged_trace_is_read_without_strict(tmp_path):
     (tmp_path / "cut.pftrace").write_bytes((DATA / "sdk.pftrace").read_bytes()[:50_000])
-    with pytest.raises(timebase.ImportFailed, match="Without strict=True, the import keeps the readable parts"):
+    with pytest.raises(timebase.ImportFailed, match="Without strict=True, the readable parts are kept"):
         timebase.import_trace(tmp_path / "cut.pftrace", strict=True)
+    with pytest.raises(timebase.RewriteFailed, match="Without strict=True, the readable parts are kept"):
+        timebase.rewrite(tmp_path / "cut.pftrace", tmp_path / "out.pftrace", strict=True)
 
 
 def test_tables_are_named_as_the_argument(tmp_path):

@@ -42,13 +42,13 @@ fn import(error: &Error, output: Output) -> Option<String> {
         }
         Error::UnknownMember { of, .. } => {
             let remedy = of.as_ref().map_or("", |of| remedy(of.remedy, output));
-            return Some(format!("{remedy}. Without --strict, the import leaves it out"));
+            return Some(format!("{remedy}. Without --strict, it is left out"));
         }
         Error::NotForJson { setting: NotForJson::DefaultClock, .. } => {
             ". Leave out --default-clock; a manifest says how this clock relates to others: timebase manifest --help"
         }
         Error::NotForJson { .. } => ". Leave out --split",
-        Error::Damaged { .. } => ". Without --strict, the import keeps the readable parts",
+        Error::Damaged { .. } => ". Without --strict, the readable parts are kept",
         Error::Exists { .. } => "; name another file with -o, or replace it with --force",
         Error::NotReplaceable { .. } | Error::OfOthers { .. } => "; name another file with -o",
         Error::IsDirectory { path } => {

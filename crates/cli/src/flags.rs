@@ -1026,6 +1026,9 @@ pub struct RewriteArguments {
     /// Say what would change, and write nothing
     #[arg(long)]
     pub dry_run: bool,
+    /// Fail if the trace is damaged, instead of writing the readable parts
+    #[arg(long)]
+    pub strict: bool,
     #[command(flatten)]
     pub window: WindowArguments,
     #[command(flatten)]

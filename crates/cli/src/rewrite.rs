@@ -34,6 +34,7 @@ pub fn run(
     let mut options = arguments.settings.options();
     arguments.settings.check(&arguments.traces)?;
     options.overwrite = arguments.force;
+    options.strict = arguments.strict;
     options.max_size = arguments.max_size;
     let output = arguments.output.as_deref();
     let is_json = arguments.format == SummaryFormat::Json;

@@ -242,6 +242,7 @@ def rewrite(
     merge: bool = False,
     align: Optional[str] = None,
     one_file: bool = False,
+    strict: bool = False,
     force: bool = False,
     max_size: Optional[Union[int, str]] = None,
     tracks: Optional[Mapping[str, str]] = None,
@@ -251,7 +252,7 @@ def rewrite(
 ) -> Dict[str, Any]:
     """Writes a trace again, with every time on one clock, for tools that know fewer clocks (``docs/rewrite.md``).
 
-    `source`, `manifest`, `merge`, `align` and `progress` are those of `import_trace`. `destination` is the path of the new
+    `source`, `manifest`, `merge`, `align`, `strict` and `progress` are those of `import_trace`. `destination` is the path of the new
     trace, or of a zip if there are several files or a manifest. A path that ends in ``.gz`` or ``.zst`` compresses it.
     The file appears when it is complete, or not at all; `force` replaces an existing file. `max_size` limits the file
     and the temporary files together. `tracks` adds the rows of SELECTs to the trace, each as a track of its name, `reports`
@@ -296,6 +297,8 @@ def rewrite(
         arguments.append("--merge")
     if one_file:
         arguments.append("--one-file")
+    if strict:
+        arguments.append("--strict")
     window = {"from": start, "to": end, "slice": slice_id, "during": during, "margin": margin}
     arguments += _given({**window, "align": align, "max-size": max_size})
     for name, sql in (tracks or {}).items():
