@@ -30,7 +30,7 @@ use std::io::{self, Read};
 use std::ops::ControlFlow;
 
 use rustc_hash::FxHashMap;
-use timebase_resolver::{ClockId, FileTag};
+use timebase_resolver::{ClockId, ConversionCache, FileTag};
 use timebase_schema::tables;
 use timebase_store::sort::Scratch;
 use timebase_trace::{Counts, End, Found, Packets, Payload};
@@ -297,6 +297,8 @@ impl Frame {
         definitions.schema = context.schema.known();
         let mut interned = std::mem::take(&mut context.place.interned);
         interned.end_intervals();
+        // No more times are needed until all events are followed, and what conversions know takes memory.
+        context.place.clocks.cache = ConversionCache::new();
         let world = World::new(definitions, interned, &self.scratch, rows);
         let (faults, counts, records) =
             trackers::follow(timeline, &parts, world, &self.scratch, &mut self.watch, rows)?;

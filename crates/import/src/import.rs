@@ -25,7 +25,7 @@ use crate::output::{
     self, Destination, KeyedRow, LateDoubt, LogMessage, NewDatabase, Opened, Pages, Placed, Room,
     SettledRows, Severity, Sink, Solved, SolvedSink, Statements, Writer,
 };
-use crate::pipeline::{self, Broken, Ended, FileRead};
+use crate::pipeline::{self, Broken, Ended, FileRead, SinkOfThreads, Writing};
 use crate::place::Whole;
 use crate::readers::{ImportContext, PacketSchema};
 use crate::subjects::{Subject, Wanted};
@@ -396,7 +396,7 @@ impl<'a> Job<'a> {
         self,
         files: &mut Files<'_>,
         schema: PacketSchema,
-        sink: impl Sink,
+        sink: impl SinkOfThreads,
         stopwatch: &mut Stopwatch,
     ) -> Result<Ran, Error> {
         // A source that is read twice may not change between the passes.
@@ -550,7 +550,7 @@ impl<'a> Job<'a> {
         &self,
         files: &mut Files<'_>,
         schema: PacketSchema,
-        writer: &mut Writer<impl Sink>,
+        writer: &mut Writer<impl SinkOfThreads>,
         stopwatch: &mut Stopwatch,
     ) -> Result<Ended, Error> {
         let (options, monitor) = (self.options, self.monitor);
@@ -568,12 +568,8 @@ impl<'a> Job<'a> {
         }
         let mut frame = frame(schema, options, &scratch, &self.limits, whole);
         frame.context.definitions.name_files = name_files;
-        let read = pipeline::run(files, frame, monitor, |batch| {
-            let begun = Instant::now();
-            writer.write(batch)?;
-            stopwatch.writing += begun.elapsed();
-            Ok(())
-        });
+        let writing = Writing { writer, time: &mut stopwatch.writing };
+        let read = pipeline::run(files, frame, monitor, writing);
         stopwatch.last_batch = Some(Instant::now());
         self.go_on()?;
         read.map_err(|broken| self.broken(broken))

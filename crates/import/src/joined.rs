@@ -25,6 +25,7 @@ use timebase_trace::wire::packet::{Header, PacketType};
 use timebase_trace::{Found, Packet, Packets, Payload};
 
 use crate::message::Message;
+use crate::pieces::Pieces;
 
 /// BOOTTIME, which is also the clock of packets that name none.
 const BOOTTIME: u32 = 6;
@@ -138,7 +139,7 @@ pub(crate) struct Recordings {
     has_uuid: bool,
     session: Option<Session>,
     started: Option<u64>,
-    sequences: Vec<Sequence>,
+    sequences: Pieces<Sequence>,
     uuids: FxHashMap<u64, Described>,
     /// The place where the service's packets before the next one begin, if nothing else is in between.
     preamble: Option<(u64, u64)>,
@@ -189,10 +190,7 @@ impl Recordings {
     #[inline]
     fn sequence(&mut self, packet: &Packet<'_>, sequence: u32, number: u64) {
         let (header, place) = (packet.header, sequence as usize);
-        if self.sequences.len() <= place {
-            self.sequences.resize(place + 1, Sequence::default());
-        }
-        let of = &mut self.sequences[place];
+        let of = self.sequences.reach(place);
         of.first = of.first.or(and_one(number));
         of.id = header.trusted_packet_sequence_id;
         of.last = number;

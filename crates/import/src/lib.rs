@@ -63,6 +63,7 @@ pub mod manifest;
 mod message;
 mod options;
 mod output;
+mod pieces;
 mod pipeline;
 mod place;
 mod ranks;

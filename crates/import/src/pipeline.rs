@@ -9,6 +9,10 @@
 //! | that sorts, later merges (`timebase_store::sort`) | orders the timeline | stretches of events, and later room for records |
 //! | that writes (`output/writer.rs`) | makes sets of arguments, records and pages | batches of rows |
 //!
+//! The thread that the import is called on interprets, and afterwards finishes the database. So it has one heap for both:
+//! on a thread of its own, what the trackers had freed by then stayed with the allocator as holes, and an import of 100,000
+//! sequences took 14 MB more. But only this thread may use a connection of the caller, so with one it writes.
+//!
 //! All queues are bounded: there are three pieces of 256 KiB, two stretches of 512 KiB, and four batches. The thread that
 //! interprets has most to do, so work goes to another thread if it does not need the state. Of an import of 2,000,000 track
 //! events, hashing and reading are 4 % of all processor time, and with four arguments for each slice, the JSON of sets is 8 %.
@@ -19,8 +23,9 @@
 //! records of the timeline where they are merged would need an event that owns its bytes.
 
 use std::io;
-use std::sync::mpsc::{channel, sync_channel};
+use std::sync::mpsc::{Receiver, Sender, channel, sync_channel};
 use std::thread;
+use std::time::{Duration, Instant};
 
 use crate::manifest::{Align, Refused};
 use timebase_schema::tables;
@@ -30,7 +35,7 @@ use crate::error::WriteError;
 use crate::files::{File, Files};
 use crate::formats::{self, FileSession};
 use crate::frame::{Finished, Frame, ReadFile, SnapshotPackets};
-use crate::output::{Batch, LogMessage, Outlet, Rows, Severity};
+use crate::output::{Batch, LogMessage, Outlet, Pages, Rows, Severity, Sink, Statements, Writer};
 use crate::subjects::Wanted;
 use crate::world::ArgRows;
 
@@ -119,57 +124,65 @@ impl From<SourceError> for Broken {
     }
 }
 
-/// Reads on its own thread while this thread takes the batches of rows.
-pub(crate) fn run(
+/// Reads all files, while another thread takes the batches of rows.
+pub(crate) fn run<S: SinkOfThreads>(
     files: &mut Files<'_>,
     frame: Frame,
     monitor: &Monitor,
-    take: impl FnMut(&Batch) -> Result<(), WriteError>,
+    writing: Writing<'_, S>,
 ) -> Result<Ended, Broken> {
     let wanted = frame.wanted().clone();
-    let (frame, run, rows) = both(frame, wanted, monitor, take, |frame, rows| {
-        begin(files, frame, rows)?;
-        let mut read = Vec::with_capacity(files.order.len());
-        for file in files.order.clone() {
-            let title = files.inputs.title(file.id).to_owned();
-            let is_trace = file.is_trace();
-            if file.kind == TraceType::Manifest {
-                continue;
-            } else if !is_trace {
-                let named = files.inputs.files().get(file.id);
-                let name = named.and_then(|file| file.name.as_deref());
-                unknown(&file, name.unwrap_or(&title), rows);
-            }
-            let rules = files.rules(&file);
-            let mut input = files.inputs.open_file(file.id)?;
-            if is_trace {
-                frame.begin_file(file.tag, file.has_own_clock(), rules, rows);
-                let mut session = FileSession::new(frame, rows);
-                let end = formats::read(file.kind, false, &mut input.reader, &mut session);
-                // A format passes on the error of its source, which is none of the output.
-                if let Some(failure) = input.failed() {
-                    return Err(failure.into());
-                }
-                stopped(frame, end?)?;
-            }
+    let read = |frame: &mut Frame, rows: &mut Rows<'_>| read_all(files, frame, rows);
+    let (frame, run, rows) = S::both(frame, wanted, monitor, writing, read)?;
+    let (files, finished) = run?;
+    Ok(Ended { frame, files, finished, rows })
+}
+
+/// Reads all files, and ends the trace.
+pub(crate) fn read_all(
+    files: &mut Files<'_>,
+    frame: &mut Frame,
+    rows: &mut Rows<'_>,
+) -> Result<(Vec<FileRead>, Finished), Broken> {
+    begin(files, frame, rows)?;
+    let mut read = Vec::with_capacity(files.order.len());
+    for file in files.order.clone() {
+        let title = files.inputs.title(file.id).to_owned();
+        let is_trace = file.is_trace();
+        if file.kind == TraceType::Manifest {
+            continue;
+        } else if !is_trace {
+            let named = files.inputs.files().get(file.id);
+            let name = named.and_then(|file| file.name.as_deref());
+            unknown(&file, name.unwrap_or(&title), rows);
+        }
+        let rules = files.rules(&file);
+        let mut input = files.inputs.open_file(file.id)?;
+        if is_trace {
+            frame.begin_file(file.tag, file.has_own_clock(), rules, rows);
+            let mut session = FileSession::new(frame, rows);
+            let end = formats::read(file.kind, false, &mut input.reader, &mut session);
+            // A format passes on the error of its source, which is none of the output.
             if let Some(failure) = input.failed() {
                 return Err(failure.into());
             }
-            let of_frame = match is_trace {
-                true => frame.end_file(rows)?,
-                false => ReadFile::default(),
-            };
-            let is_doubtful = !is_trace || of_frame.is_doubtful() || !frame.context.place.is_used();
-            read.push(FileRead::new(file, title, of_frame, is_doubtful, input)?);
+            stopped(frame, end?)?;
         }
-        let finished = frame.finish(rows)?;
-        match rows.stopped() {
-            true => Err(Broken::Read),
-            false => Ok((read, finished)),
+        if let Some(failure) = input.failed() {
+            return Err(failure.into());
         }
-    })?;
-    let (files, finished) = run?;
-    Ok(Ended { frame, files, finished, rows })
+        let of_frame = match is_trace {
+            true => frame.end_file(rows)?,
+            false => ReadFile::default(),
+        };
+        let is_doubtful = !is_trace || of_frame.is_doubtful() || !frame.context.place.is_used();
+        read.push(FileRead::new(file, title, of_frame, is_doubtful, input)?);
+    }
+    let finished = frame.finish(rows)?;
+    match rows.stopped() {
+        true => Err(Broken::Read),
+        false => Ok((read, finished)),
+    }
 }
 
 /// Goes through all files for their snapshots. The rows made meanwhile are dropped. `kept` gets the
@@ -272,39 +285,121 @@ pub(crate) fn stopped(frame: &mut Frame, end: End) -> Result<(), Broken> {
     }
 }
 
-/// The result of the reading thread: its state, the result of reading, and the number of rows of
-/// each table.
+/// A writer of rows, and the time that it takes.
+pub(crate) struct Writing<'w, S> {
+    pub writer: &'w mut Writer<S>,
+    pub time: &'w mut Duration,
+}
+
+impl<S: Sink> Writing<'_, S> {
+    fn take(&mut self, batch: &Batch) -> Result<(), WriteError> {
+        let begun = Instant::now();
+        self.writer.write(batch)?;
+        *self.time += begun.elapsed();
+        Ok(())
+    }
+}
+
+/// A sink that knows which thread may use it.
+pub(crate) trait SinkOfThreads: Sink + Sized {
+    /// Runs `read` and the writer on two threads.
+    fn both<S: Send, T: Send>(
+        state: S,
+        wanted: Wanted,
+        monitor: &Monitor,
+        writing: Writing<'_, Self>,
+        read: impl FnOnce(&mut S, &mut Rows<'_>) -> Result<T, Broken> + Send,
+    ) -> Result<Both<S, T>, Broken>;
+}
+
+impl SinkOfThreads for Pages {
+    fn both<S: Send, T: Send>(
+        state: S,
+        wanted: Wanted,
+        monitor: &Monitor,
+        mut writing: Writing<'_, Self>,
+        read: impl FnOnce(&mut S, &mut Rows<'_>) -> Result<T, Broken> + Send,
+    ) -> Result<Both<S, T>, Broken> {
+        both(state, wanted, monitor, move |batch| writing.take(batch), read)
+    }
+}
+
+impl SinkOfThreads for Statements<'_> {
+    fn both<S: Send, T: Send>(
+        mut state: S,
+        wanted: Wanted,
+        monitor: &Monitor,
+        mut writing: Writing<'_, Self>,
+        read: impl FnOnce(&mut S, &mut Rows<'_>) -> Result<T, Broken> + Send,
+    ) -> Result<Both<S, T>, Broken> {
+        let (outlet, batches) = queue(monitor);
+        thread::scope(|scope| {
+            let reading = scope.spawn(move || {
+                let mut rows = Rows::new(outlet, wanted);
+                let read = read(&mut state, &mut rows);
+                (state, read, rows.counts())
+            });
+            let types = batches.take(|batch| writing.take(batch))?;
+            let (state, read, counts) = reading.join().map_err(|_| Broken::Read)?;
+            Ok((state, read, with_types(counts, types)))
+        })
+    }
+}
+
+/// The result of reading: its state, what it returned, and the number of rows of each table.
 type Both<S, T> = (S, Result<T, Broken>, Vec<i64>);
 
-/// Runs `read` on its own thread, and `take` on this one.
-pub(crate) fn both<S: Send, T: Send>(
+/// Runs `read` on this thread, and `take` on its own.
+pub(crate) fn both<S, T>(
     mut state: S,
     wanted: Wanted,
     monitor: &Monitor,
-    mut take: impl FnMut(&Batch) -> Result<(), WriteError>,
-    read: impl FnOnce(&mut S, &mut Rows<'_>) -> Result<T, Broken> + Send,
+    take: impl FnMut(&Batch) -> Result<(), WriteError> + Send,
+    read: impl FnOnce(&mut S, &mut Rows<'_>) -> Result<T, Broken>,
 ) -> Result<Both<S, T>, Broken> {
+    let (outlet, batches) = queue(monitor);
+    thread::scope(|scope| {
+        let writing = scope.spawn(move || batches.take(take));
+        let mut rows = Rows::new(outlet, wanted);
+        let read = read(&mut state, &mut rows);
+        let counts = rows.counts(); // no more batches come
+        let types = writing.join().map_err(|_| Broken::Read)??;
+        Ok((state, read, with_types(counts, types)))
+    })
+}
+
+/// The batches of rows between two threads.
+struct Batches {
+    full: Receiver<Batch>,
+    emptied: Sender<Batch>,
+}
+
+fn queue(monitor: &Monitor) -> (Outlet<'_>, Batches) {
     let (full_sender, full) = sync_channel(BATCHES);
     let (empty_sender, emptied) = channel();
-    thread::scope(|scope| {
-        let reading = scope.spawn(move || {
-            let outlet = Outlet { full: full_sender, emptied, monitor };
-            let mut rows = Rows::new(outlet, wanted);
-            let read = read(&mut state, &mut rows);
-            (state, read, rows.counts())
-        });
+    let outlet = Outlet { full: full_sender, emptied, monitor };
+    (outlet, Batches { full, emptied: empty_sender })
+}
+
+impl Batches {
+    /// Takes all batches. Returns the number of types of arguments.
+    fn take(self, mut take: impl FnMut(&Batch) -> Result<(), WriteError>) -> Result<i64, Broken> {
         let mut sets = ArgRows::default();
-        for mut batch in full {
+        for mut batch in self.full {
             sets.write(&mut batch);
             take(&batch).map_err(Broken::Write)?;
             batch.clear();
             // A reading thread that has ended takes no more batches.
-            let _ = empty_sender.send(batch);
+            let _ = self.emptied.send(batch);
         }
-        let (state, read, mut counts) = reading.join().map_err(|_| Broken::Read)?;
-        if let Some(types) = counts.get_mut(tables::arg_type::TABLE.number) {
-            *types = sets.types();
-        }
-        Ok((state, read, counts))
-    })
+        Ok(sets.types())
+    }
+}
+
+/// The numbers of rows, with that of the types of arguments.
+fn with_types(mut counts: Vec<i64>, types: i64) -> Vec<i64> {
+    if let Some(known) = counts.get_mut(tables::arg_type::TABLE.number) {
+        *known = types;
+    }
+    counts
 }

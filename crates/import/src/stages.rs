@@ -89,7 +89,15 @@ pub fn thrown_away(
     let mut files = import::open(std::slice::from_ref(source), options, &scratch, &monitor)?;
     let schema = PacketSchema::new(&options.descriptors)?;
     let frame = import::frame(schema, options, &scratch, &limits, None);
-    match pipeline::run(&mut files, frame, &monitor, |_| Ok(())) {
+    let wanted = frame.wanted().clone();
+    let read = pipeline::both(
+        frame,
+        wanted,
+        &monitor,
+        |_| Ok(()),
+        |frame, rows| pipeline::read_all(&mut files, frame, rows),
+    );
+    match read.and_then(|(_, read, _)| read) {
         Ok(_) => Ok(begun.elapsed()),
         Err(Broken::Source(error)) => Err(error.into()),
         Err(Broken::Refused(refused)) => Err(Error::Manifest(refused)),

@@ -15,7 +15,7 @@
 mod convert;
 
 use crate::clock::Clock;
-use crate::domain::Domain;
+use crate::domain::{ClockUnit, Domain};
 use crate::identity::Identity;
 use crate::routes::{DomainIx, Member, SetIx};
 use crate::snapshot::{Reading, Rejected, Source};
@@ -135,15 +135,14 @@ impl ClockGraph {
         trace_time: Option<Clock>,
         row: &mut Vec<Cell>,
     ) -> Result<SameClocks, Rejected> {
-        let known = self.domains().len();
+        let known = self.store.topology.clocks();
         let mut new = known;
         for (index, reading) in readings.iter().enumerate() {
             reading.check(trace_time)?;
             let clock = reading.clock;
             let domain = match self.store.find_clock(clock) {
                 Some(domain) => {
-                    let first = self.domains()[domain as usize];
-                    if (first.unit, first.incremental) != (reading.unit, reading.incremental) {
+                    if self.store.topology.unit(domain) != unit_of(reading) {
                         return Err(Rejected::UnitChanged { clock });
                     }
                     domain
@@ -191,7 +190,10 @@ impl ClockGraph {
         self.snapshots = snapshot.checked_add(1).ok_or(Rejected::TooMany)?;
         self.exclude_backwards(row, continued(source, sets));
         for cell in row {
-            self.record(cell.domain, &readings[cell.reading]);
+            if cell.domain as usize == self.store.topology.clocks() {
+                let reading = &readings[cell.reading];
+                self.store.add_clock(reading.clock, unit_of(reading));
+            }
         }
         let set = match sets[source as usize] {
             Some(set) => set,
@@ -202,23 +204,6 @@ impl ClockGraph {
         };
         self.store.push(set, row);
         Ok(SnapshotId(snapshot))
-    }
-
-    fn record(&mut self, domain: u32, reading: &Reading) {
-        if domain as usize == self.domains().len() {
-            self.store.add_clock(Domain {
-                clock: reading.clock,
-                unit: reading.unit,
-                incremental: reading.incremental,
-                monotonic: true,
-                snapshots: 0,
-                first_value: reading.value,
-                last_value: reading.value,
-            });
-        }
-        let domain = &mut self.store.topology.domains[domain as usize];
-        domain.snapshots += 1;
-        domain.last_value = reading.value;
     }
 
     /// Excludes clocks that went backwards as sources (rule N5).
@@ -250,12 +235,49 @@ impl ClockGraph {
     /// #     let readings = [Reading::new(monotonic, m, 1, false)?, Reading::new(boottime, b, 1, false)?];
     /// #     graph.add_snapshot(Source::Service, &readings, Some(boottime))?;
     /// # }
-    /// let clocks: Vec<Clock> = graph.domains().iter().map(|domain| domain.clock).collect();
+    /// let clocks: Vec<Clock> = graph.domains().map(|domain| domain.clock).collect();
     /// assert_eq!(clocks, [monotonic, boottime]);
     /// # Ok::<(), timebase_resolver::Rejected>(())
     /// ```
-    pub fn domains(&self) -> &[Domain] {
-        &self.store.topology.domains
+    pub fn domains(&self) -> impl ExactSizeIterator<Item = Domain> {
+        (0..self.store.topology.clocks()).map(|domain| self.store.domain(domain as DomainIx))
+    }
+
+    /// The same without the facts about them.
+    ///
+    /// ```
+    /// # use timebase_resolver::{Clock, ClockGraph, Reading, Source};
+    /// # let mut graph = ClockGraph::new();
+    /// graph.add_snapshot(Source::Service, &[Reading::new(Clock::BOOTTIME, 7, 1, false)?], None)?;
+    /// assert!(graph.clocks().eq([Clock::BOOTTIME]));
+    /// # Ok::<(), timebase_resolver::Rejected>(())
+    /// ```
+    pub fn clocks(&self) -> impl ExactSizeIterator<Item = Clock> + Clone {
+        (0..self.store.topology.clocks()).map(|domain| self.clock_at(domain as DomainIx))
+    }
+
+    /// The number of a clock in the order of [`ClockGraph::clocks`]; `None` if no snapshot has it.
+    ///
+    /// ```
+    /// # use timebase_resolver::{Clock, ClockGraph, Reading, Source};
+    /// # let mut graph = ClockGraph::new();
+    /// graph.add_snapshot(Source::Service, &[Reading::new(Clock::BOOTTIME, 7, 1, false)?], None)?;
+    /// assert_eq!((graph.number(Clock::BOOTTIME), graph.number(Clock::host(3))), (Some(0), None));
+    /// # Ok::<(), timebase_resolver::Rejected>(())
+    /// ```
+    #[inline]
+    pub fn number(&self, clock: Clock) -> Option<usize> {
+        self.store.find_clock(clock).map(|domain| domain as usize)
+    }
+
+    /// A clock by its number in the order of [`ClockGraph::clocks`].
+    pub(crate) fn clock_at(&self, domain: DomainIx) -> Clock {
+        self.store.topology.clock(domain)
+    }
+
+    /// The form of its readings.
+    pub(crate) fn unit_at(&self, domain: DomainIx) -> ClockUnit {
+        self.store.topology.unit(domain)
     }
 
     /// The place of each snapshot, in the order of the file.
@@ -265,13 +287,13 @@ impl ClockGraph {
 
     /// The origin of a snapshot.
     pub(crate) fn source_at(&self, (set, _): (SetIx, u32)) -> Source {
-        self.store.set(set).source
+        self.store.source(set)
     }
 
     /// The number of a snapshot.
     pub(crate) fn number_at(&self, (set, row): (SetIx, u32)) -> u32 {
         let clocks = self.store.topology.members(set).len();
-        self.store.set(set).rows.snapshot(clocks, row as usize)
+        self.store.rows(set).snapshot(clocks, row as usize)
     }
 
     /// The clocks of a snapshot, and their readings.
@@ -280,7 +302,7 @@ impl ClockGraph {
         (set, row): (SetIx, u32),
     ) -> impl Iterator<Item = (DomainIx, i64)> + use<'_> {
         let members = self.store.topology.members(set);
-        let rows = &self.store.set(set).rows;
+        let rows = self.store.rows(set);
         let column = move |(column, member): (usize, &Member)| {
             (member.domain, rows.get(members.len(), row as usize, column))
         };
@@ -293,10 +315,20 @@ impl ClockGraph {
     }
 
     /// Facts about a clock; `None` if no snapshot has it.
-    pub fn domain(&self, clock: Clock) -> Option<&Domain> {
-        let index = self.store.find_clock(clock)?;
-        self.domains().get(index as usize)
+    pub fn domain(&self, clock: Clock) -> Option<Domain> {
+        Some(self.store.domain(self.store.find_clock(clock)?))
     }
+
+    /// The form of a clock's readings; `None` if no snapshot has it. It is faster than
+    /// [`ClockGraph::domain`].
+    #[inline]
+    pub fn unit(&self, clock: Clock) -> Option<ClockUnit> {
+        Some(self.store.topology.unit(self.store.find_clock(clock)?))
+    }
+}
+
+fn unit_of(reading: &Reading) -> ClockUnit {
+    ClockUnit { ns: reading.unit, incremental: reading.incremental }
 }
 
 /// The sets whose last reading a snapshot must not go back behind (rule N5). The corners of a

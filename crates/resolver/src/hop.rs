@@ -170,7 +170,7 @@ impl Hops {
         }
         let both = |&set: &SetIx| store.topology.column(set, to).is_some();
         let sets: Vec<SetIx> = store.topology.sets_of(from).filter(both).collect();
-        let source_of = |&set: &SetIx| store.set(set).source;
+        let source_of = |&set: &SetIx| store.source(set);
         let Some(source) = sets.iter().map(source_of).min() else {
             return;
         };
@@ -190,7 +190,7 @@ impl Hops {
 
     /// Handles a new set, which was added with a snapshot.
     fn set_added(&mut self, store: &Store, set: SetIx, snapshot: usize) {
-        let source = store.set(set).source;
+        let source = store.source(set);
         for member in store.topology.members(set) {
             let from = member.domain;
             let Some(hops) = self.from.get_mut(&from) else {
@@ -223,13 +223,13 @@ impl Hops {
             return;
         }
         let members = store.topology.members(set);
-        let row = store.set(set).rows.before(members.len(), snapshot);
+        let row = store.rows(set).before(members.len(), snapshot);
         let row = RowRef { set, row: row as u32 };
         for member in members {
             let from = member.domain;
             for hop in self.from.get_mut(&from).into_iter().flatten() {
                 if let HopRows::Several(rows) = &mut hop.rows
-                    && hop.source == store.set(set).source
+                    && hop.source == store.source(set)
                     && store.topology.column(set, hop.to).is_some()
                 {
                     rows.insert(store, from, row);
@@ -263,13 +263,13 @@ impl Leg<'_> {
             Leg::One { set, .. } => set,
             Leg::Several { rows, .. } => rows.chunks.first()?.first()?.set,
         };
-        Some(store.set(set).source)
+        Some(store.source(set))
     }
 
     /// The number of its snapshots.
     pub fn len(self, store: &Store) -> usize {
         match self {
-            Leg::One { set, .. } => store.set(set).rows.len(),
+            Leg::One { set, .. } => store.rows(set).len(),
             Leg::Several { rows, .. } => rows.chunks.iter().map(Vec::len).sum(),
         }
     }
@@ -280,7 +280,7 @@ impl Leg<'_> {
         match self {
             Leg::One { set, from, to } => {
                 let clocks = store.topology.members(set).len();
-                let rows = &store.set(set).rows;
+                let rows = store.rows(set);
                 for row in 0..rows.len() {
                     let snapshot = rows.snapshot(clocks, row);
                     each(rows.get(clocks, row, from), rows.get(clocks, row, to), snapshot);
@@ -304,7 +304,7 @@ impl Leg<'_> {
     /// the line from it.
     pub fn nearest(self, store: &Store, value: i64, hint: usize) -> Option<Stretch> {
         let stretch = self.nearest_snapshot(store, value, hint)?;
-        Some(match store.set(stretch.row.set).source {
+        Some(match store.source(stretch.row.set) {
             Source::Causality => self.on_line(store, value, stretch),
             _ => stretch,
         })
@@ -344,7 +344,7 @@ impl Leg<'_> {
         match self {
             Leg::One { set, from, to } => {
                 let clocks = store.topology.members(set).len();
-                let rows = &store.set(set).rows;
+                let rows = store.rows(set);
                 let value = |column| rows.get(clocks, place, column);
                 (place < rows.len()).then(|| (value(from), value(to)))
             }
@@ -360,7 +360,7 @@ impl Leg<'_> {
         match self {
             Leg::One { set, from, to } => {
                 let clocks = store.topology.members(set).len();
-                let rows = &store.set(set).rows;
+                let rows = store.rows(set);
                 let count = rows.count_until(clocks, from, value, hint);
                 let row = count.saturating_sub(1);
                 let len = rows.len();
@@ -403,7 +403,7 @@ fn value_of(store: &Store, row: RowRef, clock: DomainIx) -> i64 {
     // It only uses rows that hold the clock.
     topology.column(row.set, clock).map_or(0, |column| {
         let clocks = topology.members(row.set).len();
-        let rows = &store.set(row.set).rows;
+        let rows = store.rows(row.set);
         rows.get(clocks, row.row as usize, column)
     })
 }
@@ -411,7 +411,7 @@ fn value_of(store: &Store, row: RowRef, clock: DomainIx) -> i64 {
 /// The snapshot of a row.
 pub(crate) fn snapshot_of(store: &Store, row: RowRef) -> u32 {
     let clocks = store.topology.members(row.set).len();
-    let rows = &store.set(row.set).rows;
+    let rows = store.rows(row.set);
     rows.snapshot(clocks, row.row as usize)
 }
 
@@ -421,7 +421,7 @@ impl Merged {
         let mut all = Vec::new();
         for &set in sets {
             let clocks = store.topology.members(set).len();
-            let len = store.set(set).rows.before(clocks, snapshots);
+            let len = store.rows(set).before(clocks, snapshots);
             all.extend((0..len as u32).map(|row| RowRef { set, row }));
         }
         // Each set is already sorted, and this sort profits from it.

@@ -77,7 +77,7 @@ mod written;
 
 pub use cache::ConversionCache;
 pub use clock::{Clock, ClockId, FileTag, MachineId, OwnClocks, Scope, SeqId, builtin_name};
-pub use domain::Domain;
+pub use domain::{ClockUnit, Domain};
 pub use graph::{ClockGraph, Hop, SnapshotId};
 pub use linear::{
     CausalBound, CausalKnot, Estimate, EstimateCache, Estimates, Fit, Kinship, Line, LineKind,

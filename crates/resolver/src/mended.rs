@@ -101,10 +101,8 @@ impl Mended {
         let graph = estimates.graph();
         let mut clocks = FxHashMap::default();
         for (domain, taken) in taken {
-            let domain = graph.domains().get(domain as usize)?;
-            clocks.extend(
-                Continuous::of(domain.clock, domain.unit, taken).map(|of| (domain.clock, of)),
-            );
+            let (clock, unit) = (graph.clock_at(domain), graph.unit_at(domain));
+            clocks.extend(Continuous::of(clock, unit.ns, taken).map(|of| (clock, of)));
         }
         if clocks.is_empty() {
             return None;
@@ -230,7 +228,7 @@ fn went_back(graph: &ClockGraph, trace_time: Clock) -> Option<Vec<bool>> {
             && domain.clock != trace_time
     };
     let mut last: Vec<Option<i64>> =
-        graph.domains().iter().map(|domain| may_have(domain).then_some(i64::MIN)).collect();
+        graph.domains().map(|domain| may_have(&domain).then_some(i64::MIN)).collect();
     if last.iter().all(Option::is_none) {
         return None;
     }
@@ -263,8 +261,7 @@ fn taken(
     went_back: &[bool],
     cache: &mut EstimateCache,
 ) -> FxHashMap<DomainIx, Vec<Taken>> {
-    let clocks: Vec<Clock> =
-        estimates.graph().domains().iter().map(|domain| domain.clock).collect();
+    let clocks: Vec<Clock> = estimates.graph().clocks().collect();
     let clock_of = |domain: DomainIx| clocks.get(domain as usize).copied();
     let mut taken: FxHashMap<DomainIx, Vec<Taken>> = FxHashMap::default();
     let mut together: Vec<(DomainIx, i64)> = Vec::new();
@@ -310,12 +307,12 @@ fn mended(graph: &ClockGraph, clocks: &mut FxHashMap<Clock, Continuous>) -> Cloc
         readings.clear();
         let snapshot = graph.number_at(place);
         readings.extend(graph.readings_at(place).filter_map(|(domain, value)| {
-            let domain = graph.domains().get(domain as usize)?;
-            let (clock, value) = match clocks.get_mut(&domain.clock) {
+            let (clock, unit) = (graph.clock_at(domain), graph.unit_at(domain));
+            let (clock, value) = match clocks.get_mut(&clock) {
                 Some(clock) => clock.in_snapshot(snapshot, value)?,
-                None => (domain.clock, value),
+                None => (clock, value),
             };
-            Some(Reading { clock, value, unit: domain.unit, incremental: domain.incremental })
+            Some(Reading { clock, value, unit: unit.ns, incremental: unit.incremental })
         }));
         // If the graph accepted a snapshot once, it accepts it without some of its clocks.
         let _ = mended.add_snapshot(graph.source_at(place), &readings, None);

@@ -134,6 +134,66 @@ impl Rows {
     }
 }
 
+/// All rows of a set.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum RowsOf<'a> {
+    /// A single row, with the number of its snapshot at its end.
+    One(&'a [i64]),
+    Several(&'a Rows),
+}
+
+impl<'a> RowsOf<'a> {
+    /// The number of rows.
+    #[inline]
+    pub fn len(self) -> usize {
+        match self {
+            RowsOf::One(_) => 1,
+            RowsOf::Several(rows) => rows.len(),
+        }
+    }
+
+    /// As [`Rows::last`].
+    #[inline]
+    pub fn last(self, clocks: usize) -> Option<&'a [i64]> {
+        match self {
+            RowsOf::One(row) => Some(row),
+            RowsOf::Several(rows) => rows.last(clocks),
+        }
+    }
+
+    /// A value, which must exist.
+    #[inline]
+    pub fn get(self, clocks: usize, row: usize, column: usize) -> i64 {
+        match self {
+            RowsOf::One(values) => values[column],
+            RowsOf::Several(rows) => rows.get(clocks, row, column),
+        }
+    }
+
+    /// The number of the snapshot of a row.
+    #[inline]
+    pub fn snapshot(self, clocks: usize, row: usize) -> u32 {
+        self.get(clocks, row, clocks) as u32
+    }
+
+    /// As [`Rows::before`].
+    pub fn before(self, clocks: usize, snapshots: usize) -> usize {
+        match self {
+            RowsOf::One(_) => usize::from((self.snapshot(clocks, 0) as usize) < snapshots),
+            RowsOf::Several(rows) => rows.before(clocks, snapshots),
+        }
+    }
+
+    /// As [`Rows::count_until`].
+    #[inline]
+    pub fn count_until(self, clocks: usize, column: usize, value: i64, hint: usize) -> usize {
+        match self {
+            RowsOf::One(values) => usize::from(values[column] <= value),
+            RowsOf::Several(rows) => rows.count_until(clocks, column, value, hint),
+        }
+    }
+}
+
 /// The number of elements below `len` that satisfy a condition, which holds for the first elements.
 pub(crate) fn partition(len: usize, mut holds: impl FnMut(usize) -> bool) -> usize {
     let (mut start, mut end) = (0, len);

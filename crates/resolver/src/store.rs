@@ -1,6 +1,8 @@
 //! The stored clocks and snapshots, before any conversion.
 //!
-//! Snapshots of the same clocks and the same source are rows of one set. The tables that find a
+//! Snapshots of the same clocks and the same source are rows of one set. The first rows of all sets are in one list,
+//! because most sets of a trace with very many have one row: a [`Rows`] with an allocation for each took 64 bytes more. The
+//! tables that find a
 //! clock or a set by its key only hold 4-byte indices, because the keys are already here: 5 bytes
 //! for each entry instead of 18 for a clock and 26 and a box for a set.
 
@@ -10,9 +12,9 @@ use hashbrown::HashTable;
 use rustc_hash::FxBuildHasher;
 
 use crate::clock::Clock;
-use crate::domain::Domain;
+use crate::domain::{ClockUnit, Domain};
 use crate::routes::{DomainIx, SetIx, Topology};
-use crate::rows::Rows;
+use crate::rows::{Rows, RowsOf};
 use crate::snapshot::Source;
 use crate::tight;
 
@@ -25,17 +27,16 @@ pub(crate) struct Cell {
     pub reading: usize,
 }
 
-#[derive(Debug)]
-pub(crate) struct Set {
-    pub rows: Rows,
-    pub source: Source,
-}
-
 #[derive(Debug, Default)]
 pub(crate) struct Store {
     pub topology: Topology,
     clocks: HashTable<DomainIx>,
-    sets: Vec<Set>,
+    /// By set.
+    sources: Vec<Source>,
+    /// The first row of each set: a value for each member, and the number of the snapshot.
+    first: Vec<i64>,
+    /// All rows of each set that has several.
+    several: Vec<Option<Box<Rows>>>,
     by_members: HashTable<SetIx>,
     /// The set of each snapshot, in the order of the file. A cache of rows reads the new ones here.
     in_file: Vec<SetIx>,
@@ -43,20 +44,69 @@ pub(crate) struct Store {
 
 impl Store {
     pub fn find_clock(&self, clock: Clock) -> Option<DomainIx> {
-        let domains = &self.topology.domains;
         let hash = FxBuildHasher.hash_one(clock);
-        self.clocks.find(hash, |&index| domains[index as usize].clock == clock).copied()
+        self.clocks.find(hash, |&index| self.topology.clock(index) == clock).copied()
     }
 
-    pub fn add_clock(&mut self, domain: Domain) {
-        let index = self.topology.add_clock(domain);
-        let domains = &self.topology.domains;
-        let hash = |&index: &DomainIx| FxBuildHasher.hash_one(domains[index as usize].clock);
+    pub fn add_clock(&mut self, clock: Clock, unit: ClockUnit) {
+        let index = self.topology.add_clock(clock, unit);
+        let topology = &self.topology;
+        let hash = |&index: &DomainIx| FxBuildHasher.hash_one(topology.clock(index));
         self.clocks.insert_unique(hash(&index), index, hash);
     }
 
-    pub fn set(&self, set: SetIx) -> &Set {
-        &self.sets[set as usize]
+    /// The facts about a clock. This goes through the sets that hold it.
+    pub fn domain(&self, domain: DomainIx) -> Domain {
+        let topology = &self.topology;
+        let ClockUnit { ns, incremental } = topology.unit(domain);
+        let mut facts = Domain {
+            clock: topology.clock(domain),
+            unit: ns,
+            incremental,
+            monotonic: topology.is_monotonic(domain),
+            snapshots: 0,
+            first_value: 0,
+            last_value: 0,
+        };
+        let (mut first, mut last) = (u32::MAX, 0);
+        for set in topology.sets_of(domain) {
+            let (rows, clocks) = (self.rows(set), topology.members(set).len());
+            let Some(column) = topology.column(set, domain) else {
+                continue;
+            };
+            let end = rows.len() - 1;
+            let (begins, ends) = (rows.snapshot(clocks, 0), rows.snapshot(clocks, end));
+            if begins < first {
+                (first, facts.first_value) = (begins, rows.get(clocks, 0, column));
+            }
+            if ends >= last {
+                (last, facts.last_value) = (ends, rows.get(clocks, end, column));
+            }
+            facts.snapshots += rows.len() as u64;
+        }
+        facts
+    }
+
+    /// The rows of a set, of which there is at least one.
+    #[inline]
+    pub fn rows(&self, set: SetIx) -> RowsOf<'_> {
+        match &self.several[set as usize] {
+            Some(rows) => RowsOf::Several(rows),
+            None => RowsOf::One(self.first(set)),
+        }
+    }
+
+    /// The first row of a set, with the number of the snapshot at its end.
+    #[inline]
+    fn first(&self, set: SetIx) -> &[i64] {
+        let start = self.topology.members_before(set) + set as usize;
+        &self.first[start..=start + self.topology.members(set).len()]
+    }
+
+    /// The origin of a set's snapshots.
+    #[inline]
+    pub fn source(&self, set: SetIx) -> Source {
+        self.sources[set as usize]
     }
 
     /// Adds a row to a set.
@@ -64,8 +114,21 @@ impl Store {
         let snapshot = self.in_file.len() as u32;
         tight::push(&mut self.in_file, set);
         let values = row.iter().map(|cell| cell.value);
-        let rows = &mut self.sets[set as usize].rows;
-        rows.push(row.len(), values, snapshot);
+        if self.topology.members_before(set) + set as usize == self.first.len() {
+            for value in values.chain([snapshot.into()]) {
+                tight::push(&mut self.first, value);
+            }
+            return;
+        }
+        if self.several[set as usize].is_none() {
+            let (mut rows, clocks) = (Rows::default(), row.len());
+            let (values, first) = self.first(set).split_at(clocks);
+            rows.push(clocks, values.iter().copied(), first[0] as u32);
+            self.several[set as usize] = Some(rows.into());
+        }
+        if let Some(rows) = &mut self.several[set as usize] {
+            rows.push(row.len(), values, snapshot);
+        }
     }
 
     /// The set of each snapshot, in the order of the file.
@@ -80,7 +143,7 @@ impl Store {
         for &set in self.by_members.iter_hash(hash(clocks.clone())) {
             let members = self.topology.members(set).iter().map(|m| m.domain);
             if members.eq(clocks.clone()) {
-                found[self.set(set).source as usize] = Some(set);
+                found[self.source(set) as usize] = Some(set);
             }
         }
         found
@@ -90,8 +153,8 @@ impl Store {
         let clocks = row.iter().map(|cell| cell.domain);
         let is_assumed = source == Source::Assumed;
         let set = self.topology.add_set(clocks.clone(), is_assumed);
-        let added = Set { rows: Rows::default(), source };
-        tight::push(&mut self.sets, added);
+        tight::push(&mut self.sources, source);
+        tight::push(&mut self.several, None);
         let topology = &self.topology;
         self.by_members.insert_unique(hash(clocks), set, |&set| {
             hash(topology.members(set).iter().map(|member| member.domain))
@@ -101,7 +164,7 @@ impl Store {
 
     /// The set and the row of each snapshot, in the order of the file.
     pub fn in_file(&self) -> Vec<(SetIx, u32)> {
-        let mut next = vec![0; self.sets.len()];
+        let mut next = vec![0; self.sources.len()];
         let row = |&set: &SetIx| {
             let next = &mut next[set as usize];
             *next += 1;
@@ -112,7 +175,7 @@ impl Store {
 
     /// The last row among some sets of the same clocks.
     pub fn last_row(&self, sets: &[Option<SetIx>], clocks: usize) -> Option<&[i64]> {
-        let last = |&set: &SetIx| self.set(set).rows.last(clocks);
+        let last = |&set: &SetIx| self.rows(set).last(clocks);
         // The last column is the number of the snapshot.
         let rows = sets.iter().flatten().filter_map(last);
         rows.max_by_key(|values| values.last().copied())

@@ -7,7 +7,7 @@ use std::collections::HashMap;
 use timebase_descriptor::field::{Fields, Malformed, Value};
 use timebase_schema::fields::interned_string as entry;
 
-use self::entries::{Entries, KeptEntry, Key};
+use self::entries::{Common, Entries, KeptEntry, Key};
 
 /// The part of a sequence between two clearings of its incremental state (rule S2). In it, a number
 /// has one meaning.
@@ -50,6 +50,7 @@ pub struct Interned {
     /// The current interval of each sequence, by the caller's number.
     current: Vec<Current>,
     lasting: HashMap<Interval, Entries>,
+    common: Common,
     /// The number of serialized `InternedData` that were added.
     added: u64,
 }
@@ -85,11 +86,13 @@ impl Interned {
         let mut entries = Vec::new();
         let nameless = self.entries(data, |kept, key, entry| entries.push((kept, key, entry)))?;
         for (kept, key, entry) in entries {
+            let mut common = std::mem::take(&mut self.common);
             let known = match kept {
                 Kept::Interval => self.in_interval(interval),
                 Kept::Trace => self.lasting.entry(interval).or_default(),
             };
-            known.add(key, since, entry);
+            known.add(key, since, entry, &mut common);
+            self.common = common;
         }
         Ok(nameless)
     }
@@ -220,7 +223,7 @@ impl Interned {
     /// The serialized entry that a number had at some time (see [`Interned::keep`]).
     pub fn get_until(&self, interval: Interval, field: u32, iid: u64, until: u64) -> Option<&[u8]> {
         let found = self.find(interval, (field, iid))?;
-        (found.since < until).then_some(found.entry)
+        found.entry(&self.common).filter(|_| found.since < until)
     }
 
     /// The caller's note of a number's entry, 0 if there is none. It is faster than [`Interned::get`].

@@ -91,7 +91,7 @@ impl<'e> AlignedClocks<'e> {
     pub fn read(&mut self, part: PartIx, clock: Clock, ticks: Ticks) -> Option<(usize, i64)> {
         let number = self.of(part)?;
         let to = *self.all.get(number)?;
-        let unit = self.estimates.graph().domain(clock).map_or(1, |domain| domain.unit);
+        let unit = self.estimates.graph().unit(clock).map_or(1, |unit| unit.ns);
         let cache = &mut self.cache;
         let at = match clock == to {
             true => ticks.in_units_of(unit),

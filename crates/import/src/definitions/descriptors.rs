@@ -2,8 +2,8 @@
 //!
 //! A uuid has a number, and an index finds its descriptor, because nearly every track event names one.
 //!
-//! A trace may describe 100,000 threads. So fields that few descriptors have are boxed, and a hash table of numbers
-//! finds a uuid or a thread, which is stored once.
+//! A trace may describe 100,000 threads: each takes 32 bytes, and 21 as a uuid. So fields that few of them have are
+//! boxed, and a hash table of numbers finds a uuid or a thread, which is stored once.
 
 use std::hash::{BuildHasher, BuildHasherDefault, Hash};
 
@@ -16,14 +16,15 @@ use timebase_schema::fields::{
 
 use crate::message::Message;
 use crate::output::Fault;
+use crate::pieces::Pieces;
 use crate::place::PartIx;
 use crate::timeline::{UuidIx, WriterThread};
 
 /// The owner or the kind of a track: the first of these that its descriptor has.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum TrackOwner {
-    Thread { pid: i64, tid: i64 },
-    Process { pid: i64 },
+    Thread { pid: u32, tid: i64 },
+    Process { pid: u32 },
     Counter(Box<CounterTrack>),
     State,
     Nobody,
@@ -53,7 +54,6 @@ pub(crate) enum Merging {
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Descriptor {
     pub owner: TrackOwner,
-    pub name: Option<Box<str>>,
     /// Whether a thread's track is one of its own.
     pub keeps_apart: bool,
     /// The pid of the writer, which may be outside of a namespace; 0 if its packet does not say.
@@ -61,9 +61,10 @@ pub(crate) struct Descriptor {
     more: Option<Box<RareFields>>,
 }
 
-/// The fields that few descriptors have.
+/// The fields that few descriptors of threads have.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct RareFields {
+    name: Option<Box<str>>,
     pub parent: Option<u64>,
     pub merging: Merging,
     pub child_ordering: u64,
@@ -76,6 +77,7 @@ pub(crate) struct RareFields {
 
 /// Their values in all other descriptors.
 static NOTHING_FURTHER: RareFields = RareFields {
+    name: None,
     parent: None,
     merging: Merging::ByName,
     child_ordering: 0,
@@ -250,6 +252,7 @@ impl Descriptor {
         let name = [field::NAME, field::STATIC_NAME, field::ATRACE_NAME];
         let name = name.into_iter().find_map(|field| text(message, field));
         let more = RareFields {
+            name: name.or_else(|| default_name(&owner)),
             parent: message.number(field::PARENT_UUID).filter(|&uuid| uuid != 0),
             merging: merging(message),
             child_ordering,
@@ -262,19 +265,27 @@ impl Descriptor {
             keeps_apart: message.flag(field::DISALLOW_MERGING_WITH_SYSTEM_TRACKS),
             trusted_pid,
             more: (more != NOTHING_FURTHER).then(|| more.into()),
-            ..Descriptor::new(owner, name)
+            owner,
         };
         Ok((uuid, descriptor))
     }
 
     /// A track of a name. A counter that has none may have the name of its type.
+    #[cfg(test)]
     pub fn new(owner: TrackOwner, name: Option<Box<str>>) -> Descriptor {
-        Descriptor {
-            name: name.or_else(|| default_name(&owner)),
-            owner,
-            keeps_apart: false,
-            trusted_pid: 0,
-            more: None,
+        let mut descriptor = Descriptor { owner, keeps_apart: false, trusted_pid: 0, more: None };
+        descriptor.set_name(name.or_else(|| default_name(&descriptor.owner)));
+        descriptor
+    }
+
+    /// The name. A counter that has none may have the name of its type.
+    pub fn name(&self) -> Option<&str> {
+        self.more().name.as_deref()
+    }
+
+    fn set_name(&mut self, name: Option<Box<str>>) {
+        if name.is_some() {
+            self.more.get_or_insert_with(|| NOTHING_FURTHER.clone().into()).name = name;
         }
     }
 
@@ -304,14 +315,14 @@ impl Descriptor {
 
 fn owner(message: Message<'_>) -> Result<TrackOwner, Fault> {
     if let Some(thread) = thread_of(message) {
-        let (pid, tid) = thread_ids(thread, is_sandboxed(message));
+        let (_, tid) = thread_ids(thread, is_sandboxed(message));
         return match thread.number(thread::PID).and(thread.number(thread::TID)) {
-            Some(_) => Ok(TrackOwner::Thread { pid, tid }),
+            Some(_) => Ok(TrackOwner::Thread { pid: thread.small(thread::PID).unwrap_or(0), tid }),
             None => Err(ignored::THREAD),
         };
     }
     if let Some(process) = process_of(message) {
-        let pid = process.small(process::PID).ok_or(ignored::PROCESS)?.into();
+        let pid = process.small(process::PID).ok_or(ignored::PROCESS)?;
         return Ok(TrackOwner::Process { pid });
     }
     if let Some(counter) = message.bytes(field::COUNTER) {
@@ -352,23 +363,30 @@ fn merging(message: Message<'_>) -> Merging {
 pub(crate) struct Uuids {
     /// Their numbers.
     numbers: HashTable<UuidIx>,
-    all: Vec<NamedUuid>,
+    all: Pieces<NamedUuid>,
+    /// The first descriptor of each uuid that has one.
+    descriptors: Pieces<Descriptor>,
     last: Option<((PartIx, u64), UuidIx)>,
-    threads: Vec<Writer>,
+    threads: Pieces<Writer>,
     by_thread: HashTable<WriterThread>,
 }
 
-/// A uuid, and its first descriptor.
+/// A uuid.
 #[derive(Debug)]
 struct NamedUuid {
-    part: PartIx,
     uuid: u64,
-    descriptor: Option<Box<Descriptor>>,
+    part: PartIx,
+    /// One more than the number of its first descriptor, or 0.
+    described: u32,
 }
 
 impl NamedUuid {
     fn key(&self) -> (PartIx, u64) {
         (self.part, self.uuid)
+    }
+
+    fn descriptor(&self) -> Option<usize> {
+        (self.described as usize).checked_sub(1)
     }
 }
 
@@ -438,7 +456,7 @@ impl Uuids {
 
     fn add(&mut self, part: PartIx, uuid: u64) -> UuidIx {
         let number = UuidIx(self.all.len() as u32);
-        self.all.push(NamedUuid { part, uuid, descriptor: None });
+        self.all.push(NamedUuid { part, uuid, described: 0 });
         let all = &self.all;
         let rehash = |number: &UuidIx| {
             let named = all.get(number.0 as usize);
@@ -452,7 +470,9 @@ impl Uuids {
     #[cfg(test)]
     pub fn nameless(&mut self, part: PartIx, descriptor: Descriptor) -> UuidIx {
         let number = UuidIx(self.all.len() as u32);
-        self.all.push(NamedUuid { part, uuid: u64::MAX, descriptor: Some(Box::new(descriptor)) });
+        self.descriptors.push(descriptor);
+        let described = self.descriptors.len() as u32;
+        self.all.push(NamedUuid { part, uuid: u64::MAX, described });
         number
     }
 
@@ -473,7 +493,7 @@ impl Uuids {
     /// The descriptor of a uuid.
     #[inline]
     pub fn descriptor(&self, uuid: UuidIx) -> Option<&Descriptor> {
-        self.get(uuid)?.descriptor.as_deref()
+        self.descriptors.get(self.get(uuid)?.descriptor()?)
     }
 
     /// The pid and the tid of the thread that owns a uuid, or else of the thread that the writer
@@ -493,8 +513,8 @@ impl Uuids {
                 break;
             };
             match descriptor.owner {
-                TrackOwner::Thread { pid, tid } => return (Some(pid), Some(tid)),
-                TrackOwner::Process { pid } => return (Some(pid), None),
+                TrackOwner::Thread { pid, tid } => return (Some(pid.into()), Some(tid)),
+                TrackOwner::Process { pid } => return (Some(pid.into()), None),
                 _ => {}
             }
             let parent = descriptor.more().parent;
@@ -530,11 +550,14 @@ impl Uuids {
         let Some(named) = self.all.get_mut(number as usize) else {
             return Ok(());
         };
-        match &mut named.descriptor {
-            None => named.descriptor = Some(Box::new(descriptor)),
+        match named.descriptor().and_then(|first| self.descriptors.get_mut(first)) {
+            None => {
+                self.descriptors.push(descriptor);
+                named.described = self.descriptors.len() as u32;
+            }
             Some(first) if first.agrees(&descriptor) => {
-                if first.name.is_none() || descriptor.more().merging == Merging::Never {
-                    first.name = descriptor.name.or_else(|| first.name.take());
+                if first.name().is_none() || descriptor.more().merging == Merging::Never {
+                    first.set_name(descriptor.more.and_then(|more| more.name));
                 }
             }
             Some(_) => return Err(ignored::CONFLICT),

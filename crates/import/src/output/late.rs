@@ -47,7 +47,7 @@ pub(crate) fn clocks(conn: &Connection, place: &mut Place) -> rusqlite::Result<u
     let all = place.all_clocks();
     let boottime = shared(place.trace_time().machine, ClockId::BOOTTIME);
     for &clock in &all {
-        let packets = place.uses.counted().get(&clock).copied().unwrap_or(0) as i64;
+        let packets = place.uses.of(clock, &place.clocks.graph) as i64;
         let (graph, cache) = (&place.clocks.graph, &mut place.clocks.cache);
         let path = graph.path(clock, boottime, cache).ok();
         let names = path.as_deref().map(written);
@@ -104,10 +104,10 @@ pub(crate) fn sequences(conn: &Connection, place: &Place) -> rusqlite::Result<u6
     for same in all.chunk_by(|one, other| key(one) == key(other)) {
         let mut row = Writer::default();
         for sequence in same {
-            row.uid = row.uid.or(sequence.uid);
-            row.pid = row.pid.or(sequence.pid);
+            row.uid = row.uid.or(sequence.uid());
+            row.pid = row.pid.or(sequence.pid());
             row.packets += sequence.packets as i64;
-            row.losses += i64::from(sequence.losses);
+            row.losses += i64::from(sequence.losses());
             let (first, last) = sequence.times().unzip();
             row.first = [row.first, first].into_iter().flatten().min();
             row.last = row.last.max(last);

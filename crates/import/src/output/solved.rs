@@ -60,7 +60,8 @@ struct Solver<'a, S> {
     estimates: &'a Estimates,
     cache: EstimateCache,
     routes: i64,
-    hops: FxHashSet<(Clock, Clock)>,
+    /// The written hops, by the numbers of their clocks in the graph.
+    hops: FxHashSet<(u32, u32)>,
     readings: i64,
     /// The largest number of readings of a hop.
     largest: usize,
@@ -247,7 +248,9 @@ impl<S: SolvedSink> Solver<'_, S> {
 
     /// Writes the hops of a path that no earlier path had.
     fn write_hops(&mut self, from: Clock, to: Clock, path: &[Clock]) -> Result<(), WriteError> {
-        let is_new = |hop: &[Clock]| !self.hops.contains(&(hop[0], hop[1]));
+        let graph = self.estimates.graph();
+        let number = |clock: Clock| graph.number(clock).map_or(u32::MAX, |number| number as u32);
+        let is_new = |hop: &[Clock]| !self.hops.contains(&(number(hop[0]), number(hop[1])));
         if !path.windows(2).any(is_new) {
             return Ok(());
         }
@@ -257,7 +260,7 @@ impl<S: SolvedSink> Solver<'_, S> {
         for (from, to, source, fit) in fits {
             self.largest = self.largest.max(fit.readings);
             let id = self.hops.len() as i64;
-            if !self.hops.insert((from, to)) {
+            if !self.hops.insert((number(from), number(to))) {
                 continue;
             }
             let names = [from, to].map(|clock| clock.to_string());
@@ -300,8 +303,8 @@ impl Partial {
                 continue;
             };
             let clock = from[index].clock;
-            let domain = estimates.graph().domain(clock);
-            let Some(value) = ticks.checked_mul(domain.map_or(1, |domain| domain.unit)) else {
+            let unit = estimates.graph().unit(clock);
+            let Some(value) = ticks.checked_mul(unit.map_or(1, |unit| unit.ns)) else {
                 continue;
             };
             let of_clock = &from[index];

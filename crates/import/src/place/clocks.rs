@@ -17,7 +17,7 @@
 mod bridge;
 
 use timebase_resolver::{
-    Clock, ClockGraph, ClockId, ClockNs, ConversionCache, Domain, EstimateCache, Estimates,
+    Clock, ClockGraph, ClockId, ClockNs, ClockUnit, ConversionCache, EstimateCache, Estimates,
     FileTag, Mended, ReadAt, Reading, Rejected, SeqId, SnapshotId, Source, Ticks, Unresolved,
 };
 use timebase_trace::wire::packet::{Header, PacketType};
@@ -367,8 +367,8 @@ impl Clocks {
         timestamp: u64,
     ) -> Placement {
         let clock = self.clock_of(header, part, id);
-        let (unit, incremental) = match self.domain(clock) {
-            Some(domain) => (domain.unit, domain.incremental),
+        let (unit, incremental) = match self.unit_of(clock) {
+            Some(unit) => (unit.ns, unit.incremental),
             None => (1, false),
         };
         let absolute = absolute(incremental, id, sequence, timestamp);
@@ -412,8 +412,8 @@ impl Clocks {
             return Placement::default();
         };
         // The snapshots until now decide, because nothing is converted with the result.
-        let domain = self.graph.domain(self.clock_of(header, part, id));
-        let is_delta = domain.is_some_and(|domain| domain.incremental);
+        let unit = self.graph.unit(self.clock_of(header, part, id));
+        let is_delta = unit.is_some_and(|unit| unit.incremental);
         let absolute = absolute(is_delta, id, sequence, timestamp);
         Placement {
             clock_id: Some(id),
@@ -534,8 +534,8 @@ impl Clocks {
 
     /// Whether a timestamp of this clock is a delta on this packet (rule V5).
     pub fn is_incremental(&self, header: &Header<'_>, part: PartIx, clock: u32) -> bool {
-        let domain = self.domain(self.clock_of(header, part, clock));
-        domain.is_some_and(|domain| domain.incremental)
+        let unit = self.unit_of(self.clock_of(header, part, clock));
+        unit.is_some_and(|unit| unit.incremental)
     }
 
     /// Notes that an event of a part would have been converted here (rule T1).
@@ -577,7 +577,7 @@ impl Clocks {
 
     /// The trace time of a reading by the nearest snapshot seen until now.
     pub fn nearest(&mut self, clock: Clock, ticks: Ticks) -> Option<TraceTime> {
-        let unit = self.graph.domain(clock).map_or(1, |domain| domain.unit);
+        let unit = self.graph.unit(clock).map_or(1, |unit| unit.ns);
         let to = self.trace_time.or_first();
         let (graph, cache) = (&self.graph, &mut self.cache);
         let ts = graph.convert_ticks(clock, ticks, unit, to, cache);
@@ -603,17 +603,17 @@ impl Clocks {
         may_change && reason.may_resolve_later()
     }
 
-    /// The properties of a clock: from all snapshots if they are known.
-    pub fn domain(&self, clock: Clock) -> Option<&Domain> {
+    /// The form of a clock's readings: from all snapshots if they are known.
+    pub fn unit_of(&self, clock: Clock) -> Option<ClockUnit> {
         match &self.whole {
-            Some(whole) => whole.estimates.graph().domain(clock),
-            None => self.graph.domain(clock),
+            Some(whole) => whole.estimates.graph().unit(clock),
+            None => self.graph.unit(clock),
         }
     }
 
     /// The nanoseconds in a unit of a clock.
     pub fn unit(&self, clock: Clock) -> i64 {
-        self.domain(clock).map_or(1, |domain| domain.unit)
+        self.unit_of(clock).map_or(1, |unit| unit.ns)
     }
 
     /// Whether the snapshots seen until now can convert any of these readings.
@@ -635,7 +635,7 @@ impl Clocks {
         // No more times are needed, and the estimates take memory.
         self.whole.take().is_none_or(|whole| {
             whole.trace_time == self.trace_time.clock()
-                && whole.estimates.graph().domains() == self.graph.domains()
+                && whole.estimates.graph().domains().eq(self.graph.domains())
         })
     }
 

@@ -293,7 +293,8 @@ impl Place {
         let part = packet.part;
         // The file of the clock may still change while the packet waits (rule X29).
         if let Some(clock) = placement.clock_id.filter(|_| !placement.waits) {
-            self.uses.count(self.clocks.clock_of(packet.header, part, clock));
+            let clock = self.clocks.clock_of(packet.header, part, clock);
+            self.uses.count(clock, &self.clocks.graph);
         }
         if let Some(ts) = placement.ts {
             self.sequences[packet.sequence].saw(ts);
@@ -336,7 +337,7 @@ impl Place {
         let uses = &mut self.uses;
         waiting.settle(&mut self.clocks, &mut self.sequences, later, |settled, clocks| {
             if let Settled::Packet { part, clock, result, .. } = &settled {
-                uses.count(*clock);
+                uses.count(*clock, &clocks.graph);
                 if let Ok(ts) = result {
                     clocks.parts[*part].first.get_or_insert(*ts);
                 }
@@ -375,9 +376,9 @@ impl Place {
     /// only packets name.
     pub fn all_clocks(&mut self) -> Vec<Clock> {
         let graph = &self.clocks.graph;
-        let mut all: Vec<Clock> = graph.domains().iter().map(|domain| domain.clock).collect();
-        let used = self.uses.counted().keys().copied();
-        all.extend(used.filter(|&clock| graph.domain(clock).is_none()));
+        let mut all: Vec<Clock> = graph.clocks().collect();
+        let used = self.uses.without_snapshot(graph);
+        all.extend(used.filter(|&clock| graph.number(clock).is_none()));
         all.sort_unstable_by_key(table_order);
         all
     }

@@ -1,7 +1,7 @@
 //! The state of packet sequences (rules S), and the readings of their
 //! incremental clocks (rule V5).
 //!
-//! A trace may have 100,000 sequences: each takes 96 bytes, and 9 in the table that finds it. So
+//! A trace may have 100,000 sequences: each takes 80 bytes, and 9 in the table that finds it. So
 //! data that only few sequences have is boxed.
 
 use std::hash::{BuildHasher, BuildHasherDefault};
@@ -14,6 +14,7 @@ use timebase_trace::wire::packet::{Header, PacketType};
 
 use super::parts::PartIx;
 use super::time::TraceTime;
+use crate::pieces::Pieces;
 
 /// The number of bits of `previous_packet_dropped` for causes. The lowest bit, for an unknown
 /// cause, is not one of them.
@@ -26,22 +27,22 @@ pub(crate) struct Sequence {
     pub id: u32,
     /// Whether its packets name it. Otherwise it stands for packets without a sequence.
     pub is_named: bool,
-    pub uid: Option<i32>,
-    pub pid: Option<i32>,
+    uid: i32,
+    pid: i32,
     pub packets: u64,
-    pub losses: u32,
     /// The number of packets that needed its state, and of those that could not rely on it (rule S4).
     needing: u32,
     distrusted: u32,
     /// The smallest and the greatest `ts` of its packets. While there is none, the first is greater
     /// than the second.
     times: (i64, i64),
+    /// The bits [`HAS_UID`] and [`HAS_PID`].
+    has: u8,
     valid: bool,
     /// Whether it lost packets since its state was cleared.
     lossy: bool,
-    /// The number of times that its state was cleared, and that it was lost.
+    /// The number of times that its state was cleared.
     cleared: u32,
-    lost: u32,
     default_clock: u32,
     /// An incremental clock, or 0, and its last reading, in its own unit.
     incremental: u32,
@@ -49,9 +50,18 @@ pub(crate) struct Sequence {
     rare: Option<Box<Rare>>,
 }
 
+/// Whether a packet says the uid, and the pid.
+const HAS_UID: u8 = 1;
+const HAS_PID: u8 = 2;
+
+const _: () = assert!(size_of::<Sequence>() <= 80);
+
 /// Data that hardly any sequence has.
 #[derive(Debug, Default)]
 struct Rare {
+    /// The number of losses of packets, and of losses of the state.
+    losses: u32,
+    lost: u32,
     /// The number of losses of packets, for each cause that the recorder knows.
     causes: [u32; CAUSES],
     /// The last readings of further incremental clocks.
@@ -79,17 +89,16 @@ impl Sequence {
             part,
             id: header.trusted_packet_sequence_id,
             is_named: header.has_sequence,
-            uid: None,
-            pid: None,
+            uid: 0,
+            pid: 0,
             packets: 0,
-            losses: 0,
             needing: 0,
             distrusted: 0,
             times: (i64::MAX, i64::MIN),
+            has: 0,
             valid: false,
             lossy: false,
             cleared: 0,
-            lost: 0,
             default_clock: 0,
             incremental: 0,
             accumulated: 0,
@@ -102,8 +111,9 @@ impl Sequence {
     fn update(&mut self, header: &Header<'_>, default_clock: Option<u32>) {
         let first = self.packets == 0;
         self.packets += 1;
-        self.uid = self.uid.or(header.trusted_uid);
-        self.pid = self.pid.or(header.trusted_pid);
+        if self.has != HAS_UID | HAS_PID {
+            self.name_writer(header);
+        }
         // A writer's first packet has the mark of a loss, although nothing is lost.
         if header.previous_packet_dropped != 0 && !first {
             self.lose(header.previous_packet_dropped);
@@ -119,7 +129,8 @@ impl Sequence {
             self.default_clock = 0;
         } else if header.previous_packet_dropped != 0 {
             self.valid = false; // S3
-            self.lost = self.lost.wrapping_add(1);
+            let rare = self.rare.get_or_insert_default();
+            rare.lost = rare.lost.wrapping_add(1);
         }
         if let Some(clock) = default_clock {
             self.default_clock = clock; // S1
@@ -130,16 +141,38 @@ impl Sequence {
         }
     }
 
+    /// Takes the uid and the pid of its writer, if a packet says them for the first time.
+    fn name_writer(&mut self, header: &Header<'_>) {
+        if let Some(uid) = header.trusted_uid.filter(|_| self.has & HAS_UID == 0) {
+            (self.uid, self.has) = (uid, self.has | HAS_UID);
+        }
+        if let Some(pid) = header.trusted_pid.filter(|_| self.has & HAS_PID == 0) {
+            (self.pid, self.has) = (pid, self.has | HAS_PID);
+        }
+    }
+
+    /// The uid of its writer.
+    pub fn uid(&self) -> Option<i32> {
+        (self.has & HAS_UID != 0).then_some(self.uid)
+    }
+
+    /// The pid of its writer.
+    pub fn pid(&self) -> Option<i32> {
+        (self.has & HAS_PID != 0).then_some(self.pid)
+    }
+
+    /// The number of losses of packets.
+    pub fn losses(&self) -> u32 {
+        self.rare.as_ref().map_or(0, |rare| rare.losses)
+    }
+
     /// Counts a loss of packets with these causes.
     #[cold]
     fn lose(&mut self, causes: u32) {
-        self.losses = self.losses.saturating_add(1);
+        let rare = self.rare.get_or_insert_default();
+        rare.losses = rare.losses.saturating_add(1);
         let known = causes >> 1;
-        if known == 0 {
-            return;
-        }
-        let counts = &mut self.rare.get_or_insert_default().causes;
-        for (bit, count) in counts.iter_mut().enumerate() {
+        for (bit, count) in rare.causes.iter_mut().enumerate() {
             *count = count.saturating_add(known >> bit & 1);
         }
     }
@@ -173,7 +206,7 @@ impl Sequence {
 
     /// The number of losses of the state (rule S3).
     fn lost(&self) -> u32 {
-        self.lost
+        self.rare.as_ref().map_or(0, |rare| rare.lost)
     }
 
     /// The clock in the sequence's defaults, or 0.
@@ -243,7 +276,7 @@ struct Indexed {
 }
 
 impl Indexed {
-    fn key(self, all: &[Sequence]) -> (u32, u32) {
+    fn key(self, all: &Pieces<Sequence>) -> (u32, u32) {
         let id = all.get(self.place as usize).map_or(0, |sequence| sequence.id);
         (self.machine_id, id)
     }
@@ -256,7 +289,7 @@ fn hash(key: (u32, u32)) -> u64 {
 /// All sequences of a trace.
 #[derive(Debug, Default)]
 pub(crate) struct Sequences {
-    all: Vec<Sequence>,
+    all: Pieces<Sequence>,
     /// The sequences of the open file, by the `machine_id` of their packets and their number.
     index: HashTable<Indexed>,
     /// The entries for packets without a sequence, by machine.
@@ -381,7 +414,7 @@ impl Sequences {
 
 /// Adds a sequence and returns its place. A `u32` suffices, because 2³² sequences would not fit
 /// into any memory.
-fn add(all: &mut Vec<Sequence>, part: PartIx, header: &Header<'_>) -> u32 {
+fn add(all: &mut Pieces<Sequence>, part: PartIx, header: &Header<'_>) -> u32 {
     all.push(Sequence::new(part, header));
     (all.len() - 1) as u32
 }

@@ -282,8 +282,8 @@ fn settle_packet(
     if !waits_for_all(clocks, part, later.is_some()) {
         clocks.attempt(part, clock);
     }
-    let domain = clocks.domain(clock);
-    if was_unknown && domain.is_some_and(|domain| domain.incremental) {
+    let unit = clocks.unit_of(clock);
+    if was_unknown && unit.is_some_and(|unit| unit.incremental) {
         // It was a delta, read before the first snapshot of its clock (V5).
         let settled = Settled::Packet {
             id,

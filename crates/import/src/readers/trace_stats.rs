@@ -196,7 +196,7 @@ impl Report<'_> {
             let header = self.packet.header;
             let is_own = header.has_sequence && id == Some(header.trusted_packet_sequence_id);
             let never_trusted = sequence.never_trusted(is_own && header.needs_state());
-            let losses = sequence.losses;
+            let losses = sequence.losses();
             let of = buffers.entry(buffer).or_default();
             of.losses += u64::from(losses);
             of.never_trusted += u64::from(never_trusted.is_some());

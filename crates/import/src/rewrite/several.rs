@@ -146,7 +146,7 @@ fn placed(place: &mut Place) -> BTreeSet<(FileTag, MachineId)> {
     place.with_estimates(|place, estimates, _| {
         let (graph, mut cache) = (estimates.graph(), ConversionCache::new());
         let mut leads = |part: &Part| {
-            let mut clocks = graph.domains().iter().map(|domain| domain.clock);
+            let mut clocks = graph.clocks();
             clocks.any(|clock| {
                 let is_of_part = clock.machine == part.machine
                     && (clock.file == part.file || clock.file == FileTag::SHARED);

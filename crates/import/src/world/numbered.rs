@@ -9,13 +9,15 @@
 
 use rustc_hash::FxHashMap;
 
+use crate::pieces::Pieces;
+
 /// The array takes any number below this.
 const SMALL: usize = 64;
 
 /// Values by number.
 #[derive(Debug, Default)]
 pub(crate) struct Numbered<T> {
-    array: Vec<T>,
+    array: Pieces<T>,
     others: FxHashMap<u32, T>,
 }
 
@@ -45,15 +47,13 @@ impl<T: Clone + Default> Numbered<T> {
         if place >= SMALL.max(2 * self.array.len()) {
             return self.others.entry(number).or_default();
         }
-        let before = self.array.len();
-        let length = (2 * before).max(SMALL);
-        self.array.resize(length, T::default());
-        if !self.others.is_empty() {
-            for place in before..length {
-                if let Some(value) = self.others.remove(&(place as u32)) {
-                    self.array[place] = value;
-                }
-            }
+        while self.array.len() <= place {
+            let next = self.array.len() as u32;
+            let value = match self.others.is_empty() {
+                true => None,
+                false => self.others.remove(&next),
+            };
+            self.array.push(value.unwrap_or_default());
         }
         &mut self.array[place]
     }

@@ -28,6 +28,7 @@ use super::tracks::{Owner, TrackId, Tracks};
 use crate::arguments::with_names;
 use crate::definitions::{EndNames, Names, StatementsOfParts, Translated};
 use crate::output::{Cause, Cell, Doubt, Example, Fault, Faults, Rows};
+use crate::pieces::Pieces;
 use crate::timeline::{Label, OwnLabel};
 
 /// The largest number of slices in a stack (rules B4, E10).
@@ -78,7 +79,7 @@ struct Stack {
 pub(crate) struct Slices {
     arena: Arena,
     /// By track.
-    stacks: Vec<Stack>,
+    stacks: Pieces<Stack>,
     next: i64,
     order: SliceOrder,
     /// The number of packet losses, by sequence.
@@ -406,10 +407,7 @@ impl Slices {
     #[inline]
     fn stack(&mut self, TrackId(track): TrackId) -> &mut Stack {
         let place = track as usize;
-        if self.stacks.len() <= place {
-            self.stacks.resize(place + 1, Stack::default());
-        }
-        &mut self.stacks[place]
+        self.stacks.reach(place)
     }
 
     #[inline]

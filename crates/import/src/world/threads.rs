@@ -17,6 +17,7 @@ use timebase_schema::tables::{process_record, thread_emitting, thread_record};
 use crate::arguments::ArgBuf;
 use crate::definitions::Names;
 use crate::output::{Cell, Rows};
+use crate::pieces::Pieces;
 use crate::timeline::Name;
 
 /// A row of `thread`.
@@ -122,7 +123,7 @@ struct Unbound {
 /// All threads and processes.
 #[derive(Debug)]
 pub(crate) struct Threads {
-    threads: Vec<Thread>,
+    threads: Pieces<Thread>,
     processes: Vec<Process>,
     /// The newest thread of each tid.
     by_tid: HashTable<Utid>,
@@ -142,7 +143,7 @@ impl Threads {
     /// is the idle one (rule JS16).
     pub fn new(has_idle: impl IntoIterator<Item = bool>) -> Self {
         let mut threads = Threads {
-            threads: Vec::new(),
+            threads: Pieces::default(),
             processes: Vec::new(),
             by_tid: HashTable::new(),
             by_pid: FxHashMap::default(),
@@ -650,7 +651,7 @@ impl Threads {
                 machine_id: Cell::from(process.machine),
             });
         }
-        for (id, thread) in (0i64..).zip(&self.threads) {
+        for (id, thread) in (0i64..).zip(self.threads.iter()) {
             let args = self.args.get(&Utid(id as u32));
             let args = args.and_then(|args| set(args.as_bytes(), names, rows));
             let name = text(&thread.name, rows);

@@ -20,6 +20,7 @@ use super::threads::{Upid, Utid};
 use crate::arguments::{ArgBuf, ArgValue};
 use crate::definitions::Names;
 use crate::output::{Cell, Rows};
+use crate::pieces::Pieces;
 use crate::place::{PartIx, PartKey, PartKeys};
 
 /// A row of `track`.
@@ -180,7 +181,7 @@ impl NewTrack {
 /// All tracks.
 #[derive(Debug, Default)]
 pub(crate) struct Tracks {
-    all: Vec<Track>,
+    all: Pieces<Track>,
     /// The current part.
     part: PartIx,
     index: TrackIndex,
@@ -287,7 +288,7 @@ impl Tracks {
 
     /// The tracks of threads, each with its part and its thread.
     pub fn of_threads(&self) -> impl Iterator<Item = (TrackId, PartIx, Utid)> {
-        let all = (0..).map(TrackId).zip(&self.all);
+        let all = (0..).map(TrackId).zip(self.all.iter());
         all.filter_map(|(id, track)| match track {
             Track::OfThread(part, utid) => Some((id, *part, *utid)),
             Track::Other(..) => None,

@@ -12,6 +12,7 @@ use super::tracks::Owner;
 use crate::arguments::ArgValue;
 use crate::definitions::TrackOwner;
 use crate::output::{Counter, Fault, PARSER_ERROR};
+use crate::pieces::Pieces;
 use crate::timeline::UuidIx;
 
 /// The largest number of parents of a track (rule U4).
@@ -48,7 +49,7 @@ mod fault {
 /// The state of uuids, by their numbers.
 #[derive(Debug, Default)]
 pub(crate) struct UuidStates {
-    met: Vec<Option<Met>>,
+    met: Pieces<Option<Met>>,
     pub(super) owners: UuidOwners,
 }
 
@@ -79,10 +80,7 @@ impl UuidStates {
 
     fn set(&mut self, uuid: UuidIx, met: Met) {
         let place = uuid.0 as usize;
-        if self.met.len() <= place {
-            self.met.resize(place + 1, None);
-        }
-        self.met[place] = Some(met);
+        *self.met.reach(place) = Some(met);
     }
 }
 
@@ -173,12 +171,16 @@ impl World {
         let trusted_pid = descriptor.trusted_pid;
         let owner = match descriptor.owner {
             TrackOwner::Thread { pid, tid } => {
-                let (pid, tid) =
-                    self.thread_outside(ThreadNumbers { machine, trusted_pid, pid, tid });
+                let (pid, tid) = self.thread_outside(ThreadNumbers {
+                    machine,
+                    trusted_pid,
+                    pid: pid.into(),
+                    tid,
+                });
                 Owner::Thread(self.thread_of_uuid(machine, pid, tid))
             }
             TrackOwner::Process { pid } => {
-                let pid = self.process_outside(machine, trusted_pid, pid);
+                let pid = self.process_outside(machine, trusted_pid, pid.into());
                 Owner::Process(self.process_of_uuid(machine, pid))
             }
             TrackOwner::Counter(_) | TrackOwner::State | TrackOwner::Nobody => {

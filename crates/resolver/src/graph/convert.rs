@@ -109,7 +109,7 @@ impl ClockGraph {
     /// let mut graph = ClockGraph::new();
     /// let readings = [Reading::new(micros, 5, 1000, false)?, Reading::new(boottime, 9000, 1, false)?];
     /// graph.add_snapshot(Source::Writer, &readings, None)?;
-    /// let unit = graph.domain(micros).map_or(1, |domain| domain.unit);
+    /// let unit = graph.unit(micros).map_or(1, |unit| unit.ns);
     /// let at = graph.convert_ticks(micros, Ticks(6), unit, boottime, &mut ConversionCache::new());
     /// assert_eq!(at, Ok(ClockNs(10_000)));
     /// # Ok::<(), timebase_resolver::Rejected>(())
@@ -209,7 +209,7 @@ impl ClockGraph {
                 misses = origin.misses.saturating_add(1);
             } else if origin.rows > 0
                 && slot.generation >= self.topology_changed
-                && origin.rows as usize == self.store.set(origin.set).rows.len()
+                && origin.rows as usize == self.store.rows(origin.set).len()
             {
                 // The snapshots since then do not affect it.
                 slot.generation = generation;
@@ -244,7 +244,7 @@ impl ClockGraph {
         })?;
         if let (1, Some(set)) = (hops, last) {
             origin.set = set;
-            origin.rows = self.store.set(set).rows.len() as u32;
+            origin.rows = self.store.rows(set).len() as u32;
         }
         let step = bounds.step(i64::try_from(total).ok());
         slot.offset = step.offset.ok_or(Unresolved::Overflow)?;
@@ -429,7 +429,7 @@ impl ClockGraph {
         }
         let (source, target) = self.endpoints(from, to, cache)?;
         let hops = self.path_of(source, target, cache)?;
-        let clocks = hops.iter().map(|&(_, to)| self.domains()[to as usize].clock);
+        let clocks = hops.iter().map(|&(_, to)| self.clock_at(to));
         Ok(std::iter::once(from).chain(clocks).collect())
     }
 

@@ -349,8 +349,7 @@ impl Estimates {
         if self.graph.source_of(hop, &cache.conversions) != Some(Source::RemoteSync) {
             return None;
         }
-        let clock = |domain: DomainIx| Some(self.graph.domains().get(domain as usize)?.clock);
-        let (from, to) = (clock(hop.0)?, clock(hop.1)?);
+        let (from, to) = (self.graph.clock_at(hop.0), self.graph.clock_at(hop.1));
         let forward = self.samples.get(&(from, to)).map(|samples| (samples, true));
         let backward = || self.samples.get(&(to, from)).map(|samples| (samples, false));
         let (samples, from_client) = forward.or_else(backward)?;
@@ -647,7 +646,7 @@ impl Estimates {
         let (graph, cache) = (&self.graph, &*cache);
         let known = hops.into_iter().zip(fitted);
         Ok(known.map(move |(hop, fitted)| {
-            let [from, to] = [hop.0, hop.1].map(|domain| graph.domains()[domain as usize].clock);
+            let [from, to] = [hop.0, hop.1].map(|domain| graph.clock_at(domain));
             let source = graph.source_of(hop, &cache.conversions);
             (from, to, source, &cache.fits[fitted])
         }))
@@ -680,11 +679,9 @@ impl Estimates {
     /// Fits a hop to its samples, or to its snapshots.
     fn fit_anew(&self, hop: (DomainIx, DomainIx), cache: &EstimateCache) -> Fit {
         let (graph, conversions) = (&self.graph, &cache.conversions);
-        let domain = |domain: DomainIx| graph.domains().get(domain as usize);
-        let (Some(from), Some(to)) = (domain(hop.0), domain(hop.1)) else {
-            return Fit::said(Vec::new(), false);
-        };
-        let clocks = Clocks { clocks: [from.clock, to.clock], units: [from.unit, to.unit] };
+        let [from, to] = [hop.0, hop.1].map(|domain| graph.clock_at(domain));
+        let units = [hop.0, hop.1].map(|domain| graph.unit_at(domain).ns);
+        let clocks = Clocks { clocks: [from, to], units };
         if let Some((samples, from_client)) = self.samples_of(hop, cache) {
             let knots = sync::knots(samples, from_client, clocks.tick() > 0.0);
             if !knots.is_empty() {
@@ -696,9 +693,9 @@ impl Estimates {
             knots.push(Knot::read(a, b, snapshot));
         });
         match graph.source_of(hop, conversions) {
-            Some(Source::Manifest) => Fit::said(knots, from.clock.machine == to.clock.machine),
+            Some(Source::Manifest) => Fit::said(knots, from.machine == to.machine),
             Some(Source::Json | Source::Assumed) => Fit::said(knots, false),
-            Some(Source::Causality) => self.fit_causality([from.clock, to.clock], knots),
+            Some(Source::Causality) => self.fit_causality([from, to], knots),
             _ => Fit::new(knots, &clocks),
         }
     }

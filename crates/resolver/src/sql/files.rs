@@ -13,7 +13,6 @@ use timebase_sql::{Database, Result, unless_interrupted};
 
 use super::read::{each_row, integer};
 use crate::clock::{Clock, ClockId, FileTag, MachineId, OwnClocks, Scope, SeqId};
-use crate::domain::Domain;
 
 /// A clock in a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -127,8 +126,7 @@ impl Owners {
     }
 
     /// Records the files of the clocks in the snapshots.
-    pub fn set_clocks(&mut self, domains: &[Domain]) {
-        let clocks = domains.iter().map(|domain| domain.clock);
+    pub fn set_clocks(&mut self, clocks: impl Iterator<Item = Clock> + Clone) {
         let is_scoped = |clock: &Clock| clock.id.scope() == Scope::Sequence;
         let scoped = || clocks.clone().filter(is_scoped);
         let one = scoped().next().map_or(self.nobodys(), |first| first.file);

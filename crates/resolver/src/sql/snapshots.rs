@@ -30,7 +30,6 @@ use super::read::{MOST, integer, no_file};
 use super::samples;
 use super::trace_time::{Readings, UnorderedReadings};
 use crate::clock::{Clock, ClockId, SeqId};
-use crate::domain::Domain;
 use crate::graph::{ClockGraph, Hop, SnapshotId};
 use crate::linear::{Estimate, EstimateCache, Estimates, LinearHop};
 use crate::snapshot::{Reading, Source};
@@ -175,8 +174,7 @@ impl Snapshots {
     }
 
     fn unit_of(&self, clock: Clock) -> i64 {
-        let domain = self.estimates.graph().domain(clock);
-        domain.map_or(1, |domain| domain.unit)
+        self.estimates.graph().unit(clock).map_or(1, |unit| unit.ns)
     }
 
     /// The hops of a conversion; none if there is no path.
@@ -201,10 +199,9 @@ impl Snapshots {
 
     /// Whether a clock of the trace, on any machine, has this number (rule C8).
     pub fn has(&self, id: ClockId) -> bool {
-        let is_it = |domain: &Domain| domain.clock.id == id;
         let graph = self.estimates.graph();
-        graph.domain(Clock::host(id.get())).is_some()
-            || graph.domains().iter().any(is_it)
+        graph.unit(Clock::host(id.get())).is_some()
+            || graph.clocks().any(|clock| clock.id == id)
             || self.seen.contains(&id)
     }
 
@@ -270,7 +267,7 @@ fn load<D: Database + ?Sized>(database: &D) -> Result<Snapshots> {
         false => Rows::read(database, &owners, &sorted_by(&readings, "snapshot_id, id"))?,
     };
     let Rows { graph, ids, of_rules_k, .. } = rows;
-    owners.set_clocks(graph.domains());
+    owners.set_clocks(graph.clocks());
     let mut estimates = Estimates::new(graph);
     samples::load(database, &owners, &mut estimates)?;
     alignments::load(database, &owners, &mut estimates)?;

@@ -6,11 +6,14 @@
 //! piece of memory: each entry behind its field, its number, its age and the caller's note. A few
 //! are found by going through them; more have an index. A map with an allocation
 //! for each entry was the former way, and took 55 MB for 700,000 names of 100,000 sequences, a map
-//! of the caller with what it had made of them another 34; both are 17 MB now. One text for equal
-//! entries of all sequences was the alternative: it must be counted how many refer to it, and the
-//! texts are shorter than that.
+//! of the caller with what it had made of them another 34.
+//!
+//! Sequences of one program mostly have the same names, so the first short entries of a trace are also in a list of all
+//! sequences, and equal ones only have their number in it: 700,000 names take 8 MB, and 15 without the list. It has a fixed
+//! size, so nobody counts how many refer to an entry; a list that grows would have to.
 
 use std::hash::{BuildHasher, BuildHasherDefault};
+use std::ops::RangeInclusive;
 
 use hashbrown::HashTable;
 use rustc_hash::FxHasher;
@@ -21,28 +24,56 @@ pub(super) type Key = (u32, u64);
 /// Up to this many entries are found without an index.
 const FEW: u32 = 8;
 
-/// The entries of an interval.
+/// The largest number of entries in the list of all sequences, and the sizes of such entries.
+const COMMON: usize = 1 << 12;
+const COMMON_SIZES: RangeInclusive<usize> = 4..=64;
+
+/// The first short entries of a trace.
+#[derive(Debug, Default)]
+pub(super) struct Common {
+    all: Vec<Box<[u8]>>,
+    by_entry: HashTable<u32>,
+}
+
+impl Common {
+    /// The number of an entry, if it is in the list or gets into it.
+    fn number(&mut self, entry: &[u8]) -> Option<u32> {
+        if !COMMON_SIZES.contains(&entry.len()) {
+            return None;
+        }
+        let all = &mut self.all;
+        let is_it = |&number: &u32| all.get(number as usize).is_some_and(|known| **known == *entry);
+        if let Some(&number) = self.by_entry.find(hash_of(entry), is_it) {
+            return Some(number);
+        }
+        if all.len() >= COMMON {
+            return None;
+        }
+        let number = all.len() as u32;
+        all.push(entry.into());
+        let rehash = |number: &u32| all.get(*number as usize).map_or(0, |known| hash_of(known));
+        self.by_entry.insert_unique(hash_of(entry), number, rehash);
+        Some(number)
+    }
+
+    fn get(&self, number: u64) -> Option<&[u8]> {
+        Some(self.all.get(usize::try_from(number).ok()?)?)
+    }
+}
+
+fn hash_of(entry: &[u8]) -> u64 {
+    BuildHasherDefault::<FxHasher>::default().hash_one(entry)
+}
+
+/// The entries of an interval: each has its field, its number, the caller's note, its age, one more than its size, and its
+/// bytes. For an entry in the list of all sequences, there is a 0 and its number in the list.
 #[derive(Debug, Default)]
 pub(super) struct Entries {
     bytes: Vec<u8>,
     count: u32,
-    /// The entries by their keys, if there are more than a few.
-    index: Option<Box<HashTable<Indexed>>>,
-}
-
-/// The key of an entry, its place, and its note again: most calls need no more.
-#[derive(Debug)]
-struct Indexed {
-    iid: u64,
-    place: u64,
-    field: u32,
-    note: u32,
-}
-
-impl Indexed {
-    fn key(&self) -> Key {
-        (self.field, self.iid)
-    }
+    /// The places of the entries by their keys, if there are more than a few. (No process has the memory for an interval of
+    /// 4 GiB.)
+    index: Option<Box<HashTable<u32>>>,
 }
 
 /// An entry.
@@ -51,7 +82,24 @@ pub(super) struct KeptEntry<'a> {
     /// The number of serialized `InternedData` that were added before it.
     pub since: u64,
     pub note: [u8; NOTE],
-    pub entry: &'a [u8],
+    stored: Stored<'a>,
+}
+
+#[derive(Debug, Clone, Copy)]
+enum Stored<'a> {
+    Here(&'a [u8]),
+    /// In the list of all sequences.
+    Common(u64),
+}
+
+impl<'a> KeptEntry<'a> {
+    /// The bytes of the entry.
+    pub fn entry(&self, common: &'a Common) -> Option<&'a [u8]> {
+        match self.stored {
+            Stored::Here(entry) => Some(entry),
+            Stored::Common(number) => common.get(number),
+        }
+    }
 }
 
 /// The size of the caller's note.
@@ -59,9 +107,11 @@ const NOTE: usize = size_of::<u32>();
 
 impl Entries {
     /// Adds an entry, unless there is one with this key.
-    pub fn add(&mut self, key: Key, since: u64, entry: &[u8]) {
+    pub fn add(&mut self, key: Key, since: u64, entry: &[u8], common: &mut Common) {
         if self.place(key).is_none() {
-            self.push(key, since, [0; NOTE], entry);
+            let number = common.number(entry).map(|number| Stored::Common(number.into()));
+            let stored = number.unwrap_or(Stored::Here(entry));
+            self.push(key, &KeptEntry { since, note: [0; NOTE], stored });
         }
     }
 
@@ -77,7 +127,7 @@ impl Entries {
                 return;
             };
             if self.place(key).is_none() {
-                self.push(key, entry.since, entry.note, entry.entry);
+                self.push(key, &entry);
             }
             at = next;
         }
@@ -101,19 +151,13 @@ impl Entries {
     /// The note of an entry.
     #[inline]
     pub fn note_of(&self, key: Key) -> Option<u32> {
-        match &self.index {
-            Some(index) => Some(index.find(hash(key), |entry| entry.key() == key)?.note),
-            None => self.get(key).map(|entry| u32::from_le_bytes(entry.note)),
-        }
+        let (_, rest) = take_key(&self.bytes, self.place(key)?)?;
+        let note = self.bytes.get(rest..)?.first_chunk()?;
+        Some(u32::from_le_bytes(*note))
     }
 
     /// Sets the note of an entry.
     pub fn note(&mut self, key: Key, note: u32) {
-        if let Some(index) = &mut self.index
-            && let Some(entry) = index.find_mut(hash(key), |entry| entry.key() == key)
-        {
-            entry.note = note;
-        }
         let place = self.place(key);
         let rest = place.and_then(|place| take_key(&self.bytes, place));
         let rest = rest.and_then(|(_, rest)| self.bytes.get_mut(rest..rest + NOTE));
@@ -128,8 +172,13 @@ impl Entries {
         let Some(index) = &self.index else {
             return self.search(key);
         };
-        let found = index.find(hash(key), |entry| entry.key() == key)?;
-        usize::try_from(found.place).ok()
+        let is_it = |&place: &u32| self.key(place) == Some(key);
+        index.find(hash(key), is_it).map(|&place| place as usize)
+    }
+
+    #[inline]
+    fn key(&self, place: u32) -> Option<Key> {
+        Some(take_key(&self.bytes, place as usize)?.0)
     }
 
     fn search(&self, key: Key) -> Option<usize> {
@@ -143,41 +192,55 @@ impl Entries {
         None
     }
 
-    fn push(&mut self, (field, iid): Key, since: u64, note: [u8; NOTE], entry: &[u8]) {
+    fn push(&mut self, (field, iid): Key, entry: &KeptEntry<'_>) {
         let place = self.bytes.len();
+        let &KeptEntry { since, note, stored } = entry;
+        let (length, bytes) = match stored {
+            Stored::Here(bytes) => (bytes.len() as u64 + 1, bytes),
+            Stored::Common(_) => (0, &[][..]),
+        };
         // By a quarter: to double would waste a third of what many sequences have.
-        let most = entry.len() + 4 * LONGEST + NOTE;
+        let most = bytes.len() + 5 * LONGEST + NOTE;
         if self.bytes.capacity() - place < most {
-            let size = size(field.into()) + size(iid) + size(since) + size(entry.len() as u64);
-            self.bytes.reserve_exact((size + NOTE + entry.len()).max(place / 4));
+            let number = match stored {
+                Stored::Here(_) => 0,
+                Stored::Common(number) => size(number),
+            };
+            let size = size(field.into()) + size(iid) + size(since) + size(length) + number;
+            self.bytes.reserve_exact((size + NOTE + bytes.len()).max(place / 4));
         }
         put(&mut self.bytes, field.into());
         put(&mut self.bytes, iid);
         self.bytes.extend(note);
         put(&mut self.bytes, since);
-        put(&mut self.bytes, entry.len() as u64);
-        self.bytes.extend(entry);
+        put(&mut self.bytes, length);
+        match stored {
+            Stored::Here(bytes) => self.bytes.extend(bytes),
+            Stored::Common(number) => put(&mut self.bytes, number),
+        }
         self.count = self.count.saturating_add(1);
         if self.index.is_some() {
-            self.insert((field, iid), place, note);
+            self.insert((field, iid), place);
         } else if self.count > FEW {
             self.index = Some(Box::default());
             let mut at = 0;
             while let Some((key, rest)) = take_key(&self.bytes, at) {
-                let Some((entry, next)) = take_entry(&self.bytes, rest) else {
+                let Some((_, next)) = take_entry(&self.bytes, rest) else {
                     return;
                 };
-                self.insert(key, at, entry.note);
+                self.insert(key, at);
                 at = next;
             }
         }
     }
 
-    fn insert(&mut self, (field, iid): Key, place: usize, note: [u8; NOTE]) {
-        if let Some(index) = &mut self.index {
-            let entry = Indexed { iid, place: place as u64, field, note: u32::from_le_bytes(note) };
-            index.insert_unique(hash((field, iid)), entry, |entry| hash(entry.key()));
-        }
+    fn insert(&mut self, key: Key, place: usize) {
+        let Some(mut index) = self.index.take() else {
+            return;
+        };
+        let rehash = |place: &u32| self.key(*place).map_or(0, hash);
+        index.insert_unique(hash(key), place as u32, rehash);
+        self.index = Some(index);
     }
 }
 
@@ -198,10 +261,14 @@ fn take_key(bytes: &[u8], at: usize) -> Option<(Key, usize)> {
 fn take_entry(bytes: &[u8], at: usize) -> Option<(KeptEntry<'_>, usize)> {
     let note = *bytes.get(at..)?.first_chunk()?;
     let (since, at) = take(bytes, at + NOTE)?;
-    let (size, at) = take(bytes, at)?;
+    let (length, at) = take(bytes, at)?;
+    let Some(size) = length.checked_sub(1) else {
+        let (number, end) = take(bytes, at)?;
+        return Some((KeptEntry { since, note, stored: Stored::Common(number) }, end));
+    };
     let end = at.checked_add(usize::try_from(size).ok()?)?;
-    let entry = bytes.get(at..end)?;
-    Some((KeptEntry { since, note, entry }, end))
+    let stored = Stored::Here(bytes.get(at..end)?);
+    Some((KeptEntry { since, note, stored }, end))
 }
 
 /// The longest form of a number.
@@ -262,12 +329,13 @@ mod tests {
         ) {
             let mut map = HashMap::new();
             let (mut first, mut second) = (Entries::default(), Entries::default());
+            let mut common = Common::default();
             for (number, (field, iid, length, note)) in added.into_iter().enumerate() {
                 let (key, since) = ((field, iid), (number as u64) << (number % 50));
                 let entry = vec![number as u8; length];
                 let is_second = second.get(key).is_some() || first.get(key).is_none() && number >= split;
                 let entries = if is_second { &mut second } else { &mut first };
-                entries.add(key, since, &entry);
+                entries.add(key, since, &entry, &mut common);
                 if let hash_map::Entry::Vacant(new) = map.entry(key) {
                     entries.note(key, note);
                     new.insert((since, note, entry));
@@ -281,10 +349,25 @@ mod tests {
                 let found = first.get(key).unwrap();
                 prop_assert_eq!(found.since, since);
                 prop_assert_eq!(u32::from_le_bytes(found.note), note);
-                prop_assert_eq!(found.entry, entry);
+                prop_assert_eq!(found.entry(&common), Some(&*entry));
             }
             prop_assert!(first.get((41, 0)).is_none());
             prop_assert!(first.cleared().get((0, 0)).is_none());
         }
+    }
+    #[test]
+    fn the_list_of_all_sequences_has_short_entries_and_a_limit() {
+        let mut common = Common::default();
+        assert_eq!(
+            [b"draw", b"swap", b"draw"].map(|entry| common.number(entry)),
+            [Some(0), Some(1), Some(0)]
+        );
+        assert_eq!((common.number(b"dr"), common.number(&[7; 65])), (None, None));
+        for number in 0..2 * COMMON as u64 {
+            common.number(&number.to_le_bytes());
+        }
+        assert_eq!(common.all.len(), COMMON);
+        assert_eq!((common.number(b"other"), common.number(b"swap")), (None, Some(1)));
+        assert_eq!((common.get(1), common.get(1 << 40)), (Some(&b"swap"[..]), None));
     }
 }

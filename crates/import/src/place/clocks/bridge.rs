@@ -150,7 +150,7 @@ fn assume(clocks: &mut Clocks, part: PartIx, one: Clock, other: Clock) {
         clock,
         value: 0,
         // From the snapshots until now, because they decide whether it is accepted.
-        unit: clocks.graph.domain(clock).map_or(1, |domain| domain.unit),
+        unit: clocks.graph.unit(clock).map_or(1, |unit| unit.ns),
         incremental: false,
     };
     let readings = vec![reading(one), reading(other)];

@@ -173,7 +173,7 @@ impl StreamingProfiles {
         context: &mut ImportContext,
     ) {
         let (state, _) = context.writers.state(packet.generation);
-        let thread = state.thread;
+        let thread = state.thread();
         let thread = thread.and_then(|thread| context.definitions.uuids.thread(thread));
         let Some(thread) = thread else {
             return;
@@ -190,8 +190,7 @@ impl StreamingProfiles {
 /// The reference of the sequence's times, in microseconds (rule L1).
 fn reference(packet: &PlacedPacket<'_>, context: &mut ImportContext) -> Option<i64> {
     let (state, _) = context.writers.state(packet.generation);
-    let references = state.references.as_mut()?;
-    Some(references.get().time_us)
+    Some(state.references()?.time_us)
 }
 
 /// Moves the reference of the sequence's times. A reference below 0 ends the packet.
@@ -201,8 +200,7 @@ fn move_reference(
     context: &mut ImportContext,
 ) -> Result<(), Fault> {
     let (state, _) = context.writers.state(packet.generation);
-    if let Some(references) = &mut state.references {
-        let references = references.get();
+    if let Some(references) = state.references() {
         references.time_us = references.time_us.saturating_add(delta);
         if references.time_us < 0 {
             return Err(INVALID_TIMESTAMP);

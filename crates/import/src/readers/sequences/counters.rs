@@ -170,7 +170,7 @@ impl EventValues {
         uuids: &mut Uuids,
     ) {
         if is_counter {
-            let uuid = event.track_uuid.or(defaults.track_uuid);
+            let uuid = event.track_uuid.or(defaults.track_uuid());
             match (uuid, event.counted()) {
                 (None, _) => self.wrong = Some(Wrong::MissingUuid),
                 (Some(_), None) => self.wrong = Some(Wrong::MissingValue),
@@ -430,7 +430,7 @@ fn drop_event(
     let example = || {
         let uuid = own.or(event.uuid);
         let (pid, tid) = uuids.ids(uuid, event.thread);
-        let name = uuid.and_then(|uuid| uuids.descriptor(uuid)?.name.as_deref());
+        let name = uuid.and_then(|uuid| uuids.descriptor(uuid)?.name());
         Example {
             packet: Some(event.packet),
             ts: Some(ts.0),

@@ -10,12 +10,14 @@ use std::io;
 use timebase_schema::fields::{thread_descriptor as thread, trace_packet_defaults as defaults};
 
 use timebase_store::sort::Scratch;
+use timebase_trace::Interval;
 
 use super::counters::{HeldValues, Sums, is_held};
 use super::defaults::Defaults;
 use crate::definitions::{Profiles, Uuids};
 use crate::message::Message;
 use crate::output::Faults;
+use crate::pieces::Pieces;
 use crate::place::{Generation, SettledEvent, TraceTime};
 use crate::timeline::{Timeline, WriterThread};
 
@@ -27,37 +29,28 @@ pub(in crate::readers) struct References {
     pub instructions: i64,
 }
 
-/// The references of a sequence. In most sequences they are 0 and stay 0.
-#[derive(Debug, Default)]
-pub(in crate::readers) struct KeptReferences(Option<Box<References>>);
-
-impl KeptReferences {
-    fn new(references: References) -> Self {
-        let is_zero = references == References::default();
-        KeptReferences((!is_zero).then(|| references.into()))
-    }
-
-    /// The values after the last delta.
-    pub fn get(&mut self) -> &mut References {
-        self.0.get_or_insert_default()
-    }
-}
-
-/// The state of one sequence.
+/// The state of one sequence, in 56 bytes.
 #[derive(Debug, Default)]
 pub(crate) struct SequenceState {
-    generation: Generation,
-    pub(in crate::readers) defaults: Defaults,
+    /// The generation, without the number of the sequence.
+    cleared: u32,
+    lost: u32,
+    lossy: bool,
+    /// Whether there are references of deltas.
+    has_references: bool,
     /// The defaults of profilers, by their number in the definitions of profiles.
     pub(in crate::readers) profile_defaults: u32,
-    pub(in crate::readers) thread: Option<WriterThread>,
-    pub(in crate::readers) references: Option<KeptReferences>,
+    /// One more than the number of the thread that the writer says it is, or 0.
+    thread: u32,
+    pub(in crate::readers) defaults: Defaults,
+    /// The references of deltas. In most sequences they are 0 and stay 0, which takes no memory.
+    references: Option<Box<References>>,
     pub(in crate::readers) sums: Option<Box<Sums>>,
 }
 
 /// The state of all sequences.
 pub(crate) struct Writers {
-    all: Vec<SequenceState>,
+    all: Pieces<SequenceState>,
     pub(in crate::readers) values: HeldValues,
     record: Vec<u8>,
 }
@@ -65,18 +58,15 @@ pub(crate) struct Writers {
 impl Writers {
     /// Starts without sequences. Data that does not fit into memory goes to `scratch`.
     pub fn new(scratch: &Scratch) -> Self {
-        Writers { all: Vec::new(), values: HeldValues::new(scratch), record: Vec::new() }
+        Writers { all: Pieces::default(), values: HeldValues::new(scratch), record: Vec::new() }
     }
 
     /// The state of a sequence in a generation.
     #[inline]
     pub fn state(&mut self, generation: Generation) -> (&mut SequenceState, &mut HeldValues) {
         let place = generation.interval.sequence as usize;
-        if self.all.len() <= place {
-            self.all.resize_with(place + 1, SequenceState::default);
-        }
-        let state = &mut self.all[place];
-        if state.generation != generation {
+        let state = self.all.reach(place);
+        if state.generation(generation.interval.sequence) != generation {
             state.change(generation, &mut self.values);
         }
         (state, &mut self.values)
@@ -85,7 +75,7 @@ impl Writers {
     /// The state of a sequence in its generation, if any event needed it.
     pub fn known(&self, generation: Generation) -> Option<&SequenceState> {
         let state = self.all.get(generation.interval.sequence as usize)?;
-        (state.generation == generation).then_some(state)
+        (state.generation(generation.interval.sequence) == generation).then_some(state)
     }
 
     /// Applies a packet's `TracePacketDefaults`.
@@ -108,8 +98,8 @@ impl Writers {
         timeline: &mut Timeline,
         faults: &mut Faults,
     ) -> io::Result<()> {
-        for mut state in std::mem::take(&mut self.all) {
-            self.values.keep(state.generation, &mut state.sums);
+        for (sequence, mut state) in (0..).zip(std::mem::take(&mut self.all)) {
+            self.values.keep(state.generation(sequence), &mut state.sums);
         }
         self.values.release(uuids, timeline, faults)
     }
@@ -148,26 +138,46 @@ pub(in crate::readers) fn time_of(descriptor: Message<'_>) -> i64 {
 }
 
 impl SequenceState {
+    /// The generation of this sequence.
+    #[inline]
+    fn generation(&self, sequence: u32) -> Generation {
+        let interval = Interval { sequence, cleared: self.cleared };
+        Generation { interval, lost: self.lost, lossy: self.lossy }
+    }
+
+    /// The thread that the writer says it is.
+    pub fn thread(&self) -> Option<WriterThread> {
+        self.thread.checked_sub(1).map(WriterThread)
+    }
+
+    /// The references of its deltas: the values after the last delta.
+    pub(in crate::readers) fn references(&mut self) -> Option<&mut References> {
+        self.has_references.then(|| &mut **self.references.get_or_insert_default())
+    }
+
     /// Changes to another generation, because the state was cleared or lost (rules S2, S3).
     fn change(&mut self, generation: Generation, values: &mut HeldValues) {
-        values.keep(self.generation, &mut self.sums);
-        self.references = None;
-        if self.generation.interval != generation.interval {
+        values.keep(self.generation(generation.interval.sequence), &mut self.sums);
+        (self.has_references, self.references) = (false, None);
+        if self.cleared != generation.interval.cleared {
             self.defaults = Defaults::default();
             self.profile_defaults = 0;
         }
-        self.generation = generation;
+        self.cleared = generation.interval.cleared;
+        (self.lost, self.lossy) = (generation.lost, generation.lossy);
     }
 
     /// Keeps the thread that the writer says it is, and the references of its deltas. The caller
     /// checks that they can be trusted (rule L1).
-    pub fn is_thread(&mut self, thread: WriterThread, descriptor: Message<'_>) {
+    pub fn is_thread(&mut self, WriterThread(thread): WriterThread, descriptor: Message<'_>) {
         let number = |field| descriptor.number(field).unwrap_or(0) as i64;
-        self.thread = Some(thread);
-        self.references = Some(KeptReferences::new(References {
+        self.thread = thread.saturating_add(1);
+        let references = References {
             time_us: time_of(descriptor),
             thread_time_us: number(thread::REFERENCE_THREAD_TIME_US),
             instructions: number(thread::REFERENCE_THREAD_INSTRUCTION_COUNT),
-        }));
+        };
+        self.has_references = true;
+        self.references = (references != References::default()).then(|| references.into());
     }
 }

@@ -24,11 +24,11 @@ pub(super) fn drop_event(
     let generation = packet.generation;
     let example = || {
         let state = writers.known(generation);
-        let uuid = state.and_then(|state| state.defaults.track_uuid);
+        let uuid = state.and_then(|state| state.defaults.track_uuid());
         let uuids = &definitions.uuids;
         let uuid = event.track_uuid.or(uuid);
         let uuid = uuid.and_then(|uuid| uuids.find(packet.part, uuid));
-        let (pid, tid) = uuids.ids(uuid, state.and_then(|state| state.thread));
+        let (pid, tid) = uuids.ids(uuid, state.and_then(|state| state.thread()));
         let text = |text: &[u8]| String::from_utf8_lossy(text).into_owned();
         let of_interned = || {
             let iid = event.name_iid.filter(|&iid| iid != 0)?;
@@ -36,7 +36,7 @@ pub(super) fn drop_event(
             let entry = place.interned.get(generation.interval, field, iid)?;
             Message(entry).bytes(name::NAME).map(text)
         };
-        let of_track = || Some(uuids.descriptor(uuid?)?.name.as_deref()?.to_owned());
+        let of_track = || Some(uuids.descriptor(uuid?)?.name()?.to_owned());
         Example {
             name: event.name.map(text).or_else(of_interned).or_else(of_track),
             pid,

@@ -316,7 +316,7 @@ impl TrackEvents {
             return Ok(());
         }
         let kind = event_kind(event);
-        let uuid = event.track_uuid.or(state.defaults.track_uuid);
+        let uuid = event.track_uuid.or(state.defaults.track_uuid());
         if kind == Some(EventKind::State) && uuid.is_none() {
             return Err(dropped::STATE_WITHOUT_UUID);
         }
@@ -474,14 +474,13 @@ fn time(
     state: &mut SequenceState,
     place: &mut Place,
 ) -> Result<Time, Fault> {
-    let own = match (event.time_delta, &mut state.references) {
-        (Some(_), None) => return Err(dropped::TIME_DELTA),
-        (Some(delta), Some(references)) => {
-            let time = &mut references.get().time_us;
+    let own = match event.time_delta {
+        Some(delta) => {
+            let time = &mut state.references().ok_or(dropped::TIME_DELTA)?.time_us;
             *time = time.saturating_add(delta);
             Some(*time)
         }
-        (None, _) => Some(event.time_absolute).filter(|&time| time != 0),
+        None => Some(event.time_absolute).filter(|&time| time != 0),
     };
     let Some(own) = own else {
         let placement = &packet.placement;
@@ -520,24 +519,23 @@ fn spent(
     event: &RawTrackEvent<'_>,
     state: &mut SequenceState,
 ) -> Result<(Option<i64>, Option<i64>), Fault> {
-    let references = &mut state.references;
-    let time = match (event.thread_time_delta, &mut *references) {
-        (Some(_), None) => return Err(dropped::THREAD_TIME_DELTA),
-        (Some(delta), Some(references)) => {
-            let sum = &mut references.get().thread_time_us;
+    let time = match event.thread_time_delta {
+        Some(delta) => {
+            let references = state.references().ok_or(dropped::THREAD_TIME_DELTA)?;
+            let sum = &mut references.thread_time_us;
             *sum = sum.saturating_add(delta);
             Some(*sum)
         }
-        (None, _) => event.thread_time_absolute,
+        None => event.thread_time_absolute,
     };
-    let instructions = match (event.instructions_delta, references) {
-        (Some(_), None) => return Err(dropped::INSTRUCTIONS_DELTA),
-        (Some(delta), Some(references)) => {
-            let sum = &mut references.get().instructions;
+    let instructions = match event.instructions_delta {
+        Some(delta) => {
+            let references = state.references().ok_or(dropped::INSTRUCTIONS_DELTA)?;
+            let sum = &mut references.instructions;
             *sum = sum.saturating_add(delta);
             Some(*sum)
         }
-        (None, _) => event.instructions_absolute,
+        None => event.instructions_absolute,
     };
     Ok((time.map(|time| time.saturating_mul(NS_PER_US)), instructions))
 }
@@ -566,8 +564,8 @@ fn track_and_thread(
     uuids: &mut Uuids,
 ) -> Option<(Option<UuidIx>, Option<WriterThread>)> {
     let part = packet.part;
-    let uuid = event.track_uuid.or(state.defaults.track_uuid).unwrap_or(0);
-    let own = state.thread;
+    let uuid = event.track_uuid.or(state.defaults.track_uuid()).unwrap_or(0);
+    let own = state.thread();
     if uuid != 0 {
         let uuid = uuids.number(part, uuid);
         return Some((Some(uuid), own));

@@ -183,7 +183,7 @@ impl TrackEvents {
             }
             self.value(here, uuid, value, None, at);
             let descriptor = at.world.definitions.uuids.descriptor(uuid);
-            match descriptor.and_then(|descriptor| descriptor.name.as_deref()) {
+            match descriptor.and_then(|descriptor| descriptor.name()) {
                 Some("thread_time") => here.time = Some(value as i64),
                 Some("thread_instruction_count") => here.instructions = Some(value as i64),
                 _ => {}
@@ -487,7 +487,7 @@ impl OwnedEvent<'_> {
         let name = definitions.names.text_of(&name);
         let of_track = || {
             let descriptor = definitions.uuids.descriptor(event.uuid?)?;
-            descriptor.name.as_deref()
+            descriptor.name()
         };
         Example {
             packet: Some(event.packet),

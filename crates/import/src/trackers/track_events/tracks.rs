@@ -116,7 +116,7 @@ impl UuidTracks {
         let owner = world.uuids.owner(uuid);
         let uuids = &world.definitions.uuids;
         let descriptor = uuids.descriptor(uuid).cloned();
-        let name = descriptor.as_ref().and_then(|said| said.name.as_deref());
+        let name = descriptor.as_ref().and_then(|said| said.name());
         let is_default = descriptor.is_none() && uuids.uuid(uuid) == 0;
         let name = match (name, is_default) {
             (Some(name), _) => OwnLabel::from(world.definitions.names.label(name)),

@@ -315,7 +315,7 @@ fn al20_corners_are_no_readings_that_clocks_showed() {
         add(&mut graph, Source::Causality, [(A, knot.0), (B, knot.1)]);
     }
     add(&mut graph, Source::Assumed, [(A, 60), (B, 910)]);
-    assert!(graph.domains().iter().all(|domain| domain.monotonic));
+    assert!(graph.domains().all(|domain| domain.monotonic));
     let mut cache = ConversionCache::new();
     assert_eq!(graph.convert(A, ClockNs(500_000), B, &mut cache), Ok(ClockNs(500_515)));
     // A relation by which B goes back leads to B only.
