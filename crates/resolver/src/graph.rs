@@ -281,7 +281,7 @@ impl ClockGraph {
     }
 
     /// The place of each snapshot, in the order of the file.
-    pub(crate) fn in_file(&self) -> Vec<(SetIx, u32)> {
+    pub(crate) fn in_file(&self) -> impl Iterator<Item = (SetIx, u32)> + use<'_> {
         self.store.in_file()
     }
 

@@ -150,7 +150,7 @@ impl Hops {
             for domain in &topology.excluded()[self.excluded..] {
                 self.from.remove(domain); // No path uses it any more (rule N5).
             }
-            for (snapshot, &set) in in_file.iter().enumerate().skip(self.snapshots) {
+            for (snapshot, set) in (self.snapshots..).zip(in_file.since(self.snapshots)) {
                 // Sets are numbered by their first snapshots.
                 if set as usize == self.sets.len() {
                     tight::push(&mut self.sets, OfSet::default());

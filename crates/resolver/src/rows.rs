@@ -16,6 +16,8 @@
 //! All arithmetic wraps around in 64 bits, so all values are stored exactly, if perhaps with more
 //! bytes.
 
+use std::ops::Range;
+
 /// The number of rows in a block.
 ///
 /// With 128 rows, six clocks take 2 bytes less for each snapshot, and 10,000 sets of 100 rows each,
@@ -23,7 +25,7 @@
 pub(crate) const BLOCK: usize = 64;
 
 /// Rows of one set. The topology stores the number of its clocks.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(crate) struct Rows {
     /// Boxed, because most sets of a trace with very many have one row.
     sealed: Option<Box<Sealed>>,
@@ -32,7 +34,7 @@ pub(crate) struct Rows {
     len: u32,
 }
 
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 struct Sealed {
     blocks: Vec<Block>,
 }
@@ -82,6 +84,36 @@ impl Rows {
                 self.tail[row * (clocks + 1) + column]
             }
         }
+    }
+
+    /// A row of two clocks, which must exist: their values, and the number of the snapshot.
+    pub fn pair(&self, row: usize) -> (i64, i64, u32) {
+        match self.blocks().get(row / BLOCK) {
+            Some(block) => {
+                let first = block.read(row % BLOCK, 0);
+                let second = first.wrapping_add(block.read(row % BLOCK, 1));
+                (first, second, block.read(row % BLOCK, 2) as u32)
+            }
+            None => {
+                let start = (row - self.blocks().len() * BLOCK) * 3;
+                let row = &self.tail[start..start + 3];
+                (row[0], row[1], row[2] as u32)
+            }
+        }
+    }
+
+    /// A range of rows of two clocks. Reading them one after the other is three times as fast as each by
+    /// itself.
+    pub fn pairs(&self, range: Range<usize>) -> Pairs<'_> {
+        Pairs { rows: self, next: range.start, end: range.end, open: None }
+    }
+
+    /// The approximate size in bytes.
+    pub fn size(&self) -> usize {
+        let of_block = |block: &Block| {
+            size_of::<Block>() + size_of_val(&block.columns[..]) + block.bytes.len()
+        };
+        self.blocks().iter().map(of_block).sum::<usize>() + size_of_val(&self.tail[..])
     }
 
     /// The number of the snapshot of a row.
@@ -194,6 +226,88 @@ impl<'a> RowsOf<'a> {
     }
 }
 
+/// Rows of two clocks, in order: their values, and the number of the snapshot.
+#[derive(Debug, Clone)]
+pub(crate) struct Pairs<'r> {
+    rows: &'r Rows,
+    next: usize,
+    end: usize,
+    open: Option<Open<'r>>,
+}
+
+/// A block with rows that come next.
+#[derive(Debug, Clone)]
+struct Open<'r> {
+    bytes: &'r [u8],
+    stride: usize,
+    columns: [Line; 3],
+    rows: usize,
+}
+
+/// A column at a row: the place of its number in the bytes, the bits of the number, and the value on the
+/// straight line.
+#[derive(Debug, Clone, Copy)]
+struct Line {
+    at: usize,
+    mask: u64,
+    value: i64,
+    slope: i64,
+}
+
+impl Iterator for Pairs<'_> {
+    type Item = (i64, i64, u32);
+
+    #[inline]
+    fn next(&mut self) -> Option<(i64, i64, u32)> {
+        if self.next >= self.end {
+            return None;
+        }
+        let row = self.next;
+        self.next += 1;
+        if let Some(open) = &mut self.open
+            && let Some(pair) = open.next()
+        {
+            return Some(pair);
+        }
+        match self.rows.blocks().get(row / BLOCK) {
+            Some(block) => self.open.insert(Open::new(block, row % BLOCK)?).next(),
+            None => {
+                self.open = None;
+                Some(self.rows.pair(row))
+            }
+        }
+    }
+}
+
+impl<'r> Open<'r> {
+    fn new(block: &'r Block, row: usize) -> Option<Open<'r>> {
+        let columns: &[Column; 3] = block.columns.first_chunk()?;
+        let columns = columns.map(|column| Line {
+            at: row * block.stride as usize + column.at as usize,
+            mask: mask(column.width),
+            value: column.base.wrapping_add(column.slope.wrapping_mul(row as i64)),
+            slope: column.slope,
+        });
+        let stride = block.stride as usize;
+        Some(Open { bytes: &block.bytes, stride, columns, rows: BLOCK - row })
+    }
+
+    #[inline]
+    fn next(&mut self) -> Option<(i64, i64, u32)> {
+        self.rows = self.rows.checked_sub(1)?;
+        let mut values = [0i64; 3];
+        for (value, column) in values.iter_mut().zip(&mut self.columns) {
+            let number: &[u8; 8] = self.bytes.get(column.at..)?.first_chunk()?;
+            let number = u64::from_le_bytes(*number) & column.mask;
+            *value = column.value.wrapping_add(number as i64);
+            column.at += self.stride;
+            column.value = column.value.wrapping_add(column.slope);
+        }
+        let [first, second, snapshot] = values;
+        Some((first, first.wrapping_add(second), snapshot as u32))
+    }
+}
+
 /// The number of elements below `len` that satisfy a condition, which holds for the first elements.
 pub(crate) fn partition(len: usize, mut holds: impl FnMut(usize) -> bool) -> usize {
     let (mut start, mut end) = (0, len);
@@ -208,7 +322,7 @@ pub(crate) fn partition(len: usize, mut holds: impl FnMut(usize) -> bool) -> usi
     start
 }
 
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 struct Block {
     columns: Box<[Column]>,
     /// The bytes of a row.
@@ -284,8 +398,13 @@ fn is_difference(column: usize, width: usize) -> bool {
 pub(crate) fn number(bytes: &[u8], at: usize, width: u8) -> u64 {
     let mut eight = [0u8; 8];
     eight.copy_from_slice(&bytes[at..at + 8]);
-    let unused = 64 - 8 * u32::from(width);
-    u64::from_le_bytes(eight) & u64::MAX.checked_shr(unused).unwrap_or(0)
+    u64::from_le_bytes(eight) & mask(width)
+}
+
+/// The bits of a number of `width` bytes.
+#[inline]
+fn mask(width: u8) -> u64 {
+    u64::MAX.checked_shr(64 - 8 * u32::from(width)).unwrap_or(0)
 }
 
 /// The number of bytes that a number needs.
@@ -347,6 +466,16 @@ mod tests {
                 prop_assert_eq!(rows.snapshot(clocks, index), index as u32 * 3);
                 for (column, &value) in row.iter().enumerate() {
                     prop_assert_eq!(rows.get(clocks, index, column), value);
+                }
+                if let &[first, second] = row.as_slice() {
+                    prop_assert_eq!(rows.pair(index), (first, second, index as u32 * 3));
+                }
+            }
+            if clocks == 2 {
+                for start in [0, 1, BLOCK / 2, BLOCK, values.len()] {
+                    let pairs: Vec<_> = rows.pairs(start..values.len()).collect();
+                    let naive = (start..values.len()).map(|row| rows.pair(row));
+                    prop_assert_eq!(pairs, naive.collect::<Vec<_>>());
                 }
             }
             let last = values.last().map(|row| row.as_slice());

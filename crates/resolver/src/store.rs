@@ -27,6 +27,34 @@ pub(crate) struct Cell {
     pub reading: usize,
 }
 
+/// The set of each snapshot: in a byte, up to the first set that needs more.
+#[derive(Debug, Default)]
+pub(crate) struct InFile {
+    narrow: Vec<u8>,
+    wide: Vec<SetIx>,
+}
+
+impl InFile {
+    fn push(&mut self, set: SetIx) {
+        match u8::try_from(set) {
+            Ok(set) if self.wide.is_empty() => tight::push(&mut self.narrow, set),
+            _ => tight::push(&mut self.wide, set),
+        }
+    }
+
+    /// The number of snapshots.
+    pub fn len(&self) -> usize {
+        self.narrow.len() + self.wide.len()
+    }
+
+    /// The sets of the snapshots from a number on.
+    pub fn since(&self, snapshot: usize) -> impl Iterator<Item = SetIx> {
+        let wide = snapshot.saturating_sub(self.narrow.len());
+        let narrow = self.narrow.iter().skip(snapshot).map(|&set| set.into());
+        narrow.chain(self.wide.iter().skip(wide).copied())
+    }
+}
+
 #[derive(Debug, Default)]
 pub(crate) struct Store {
     pub topology: Topology,
@@ -39,7 +67,7 @@ pub(crate) struct Store {
     several: Vec<Option<Box<Rows>>>,
     by_members: HashTable<SetIx>,
     /// The set of each snapshot, in the order of the file. A cache of rows reads the new ones here.
-    in_file: Vec<SetIx>,
+    in_file: InFile,
 }
 
 impl Store {
@@ -112,7 +140,7 @@ impl Store {
     /// Adds a row to a set.
     pub fn push(&mut self, set: SetIx, row: &[Cell]) {
         let snapshot = self.in_file.len() as u32;
-        tight::push(&mut self.in_file, set);
+        self.in_file.push(set);
         let values = row.iter().map(|cell| cell.value);
         if self.topology.members_before(set) + set as usize == self.first.len() {
             for value in values.chain([snapshot.into()]) {
@@ -132,7 +160,7 @@ impl Store {
     }
 
     /// The set of each snapshot, in the order of the file.
-    pub fn sets_in_file(&self) -> &[SetIx] {
+    pub fn sets_in_file(&self) -> &InFile {
         &self.in_file
     }
 
@@ -163,14 +191,14 @@ impl Store {
     }
 
     /// The set and the row of each snapshot, in the order of the file.
-    pub fn in_file(&self) -> Vec<(SetIx, u32)> {
+    pub fn in_file(&self) -> impl Iterator<Item = (SetIx, u32)> + use<'_> {
         let mut next = vec![0; self.sources.len()];
-        let row = |&set: &SetIx| {
+        let row = move |set: SetIx| {
             let next = &mut next[set as usize];
             *next += 1;
             (set, *next - 1)
         };
-        self.in_file.iter().map(row).collect()
+        self.in_file.since(0).map(row)
     }
 
     /// The last row among some sets of the same clocks.
@@ -187,4 +215,24 @@ fn hash(clocks: impl Iterator<Item = DomainIx>) -> u64 {
     let mut hasher = FxBuildHasher.build_hasher();
     clocks.for_each(|clock| clock.hash(&mut hasher));
     hasher.finish()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn n6_the_set_of_each_snapshot_is_kept(
+            sets in prop::collection::vec(prop_oneof![8 => 0u32..256, 1 => any::<u32>()], 0..40),
+            since in 0usize..50,
+        ) {
+            let mut in_file = InFile::default();
+            sets.iter().for_each(|&set| in_file.push(set));
+            prop_assert_eq!(in_file.len(), sets.len());
+            let kept: Vec<SetIx> = in_file.since(since).collect();
+            prop_assert_eq!(kept, sets.get(since..).unwrap_or_default());
+        }
+    }
 }

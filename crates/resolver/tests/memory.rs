@@ -8,8 +8,8 @@ use std::convert::Infallible;
 
 use timebase_resolver::align::{Direction, Evidence, Message, Messages, PairClocks, align};
 use timebase_resolver::{
-    Clock, ClockGraph, ClockId, ClockNs, ConversionCache, MachineId, Reading, SeqId, Source,
-    Unresolved,
+    Clock, ClockGraph, ClockId, ClockNs, ConversionCache, EstimateCache, Estimates, MachineId,
+    Reading, SeqId, Source, Unresolved,
 };
 
 #[global_allocator]
@@ -82,6 +82,20 @@ fn service_snapshots() {
         }
         let placed = to_boottime(&mut asked, monotonic(), readings[4].value + 1);
         assert_eq!(placed, Ok(boot + 1));
+    }
+}
+
+/// The fits of 1,000,000 service snapshots, one hop after the other (rules R1 to R5, R31).
+fn fits() {
+    let mut graph = ClockGraph::new();
+    for index in 0..1_000_000 {
+        graph.add_snapshot(Source::Service, &service(index), Some(Clock::BOOTTIME)).unwrap();
+    }
+    let estimates = Estimates::new(graph);
+    for id in 1..6 {
+        let mut cache = EstimateCache::new();
+        let fit = estimates.fit(Clock::host(id), Clock::BOOTTIME, &mut cache).unwrap();
+        assert!(fit.readings > 700_000, "{id}: {}", fit.readings);
     }
 }
 
@@ -214,9 +228,10 @@ fn peak_of(case: fn()) -> usize {
 /// A single test, because there is a single heap.
 #[test]
 fn peaks_are_bounded() {
-    let cases: [(&str, fn(), usize); 6] = [
+    let cases: [(&str, fn(), usize); 7] = [
         ("1,000,000 messages", messages, 4),
         ("1,000,000 service snapshots", service_snapshots, 25),
+        ("fits of 1,000,000 service snapshots", fits, 60),
         ("1,000,000 incremental snapshots", incremental_clocks, 16),
         ("100,000 sequences", sequences, 22),
         ("mappings of 10,000 clocks", mappings, 10),

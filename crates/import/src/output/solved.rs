@@ -30,11 +30,9 @@ use crate::place::{Place, file_id, file_key, shared, table_order};
 /// The limit for the steps of clocks of several hops together, and for the lines of all clocks.
 const WHOLE_ROWS: usize = 1 << 20;
 
-/// The limit for the memory of estimates is `KEPT` bytes, plus `LARGEST` hops as large as the
-/// largest hop. A reading of a hop takes about `READING` bytes.
+/// Estimates of more bytes are kept only as long as the next clock needs a hop that earlier clocks had, and never
+/// more than this and the most that one clock needs.
 const KEPT: usize = 4 << 20;
-const LARGEST: usize = 4;
-const READING: usize = 32;
 
 /// The mappings that are still incomplete when SQLite opens the database again.
 pub(crate) struct Solved {
@@ -63,7 +61,7 @@ struct Solver<'a, S> {
     /// The written hops, by the numbers of their clocks in the graph.
     hops: FxHashSet<(u32, u32)>,
     readings: i64,
-    /// The largest number of readings of a hop.
+    /// The most bytes of estimates that one clock needs.
     largest: usize,
 }
 
@@ -134,10 +132,11 @@ impl<S: SolvedSink> Solver<'_, S> {
         let none = |&to: &Clock| Partial { from: Vec::new(), to };
         let mut partial: Vec<Partial> = targets.iter().map(none).collect();
         let whole: Vec<Whole> = targets.iter().map(|&to| self.whole(all, to)).collect();
-        for &from in all {
+        for (number, &from) in all.iter().enumerate() {
             if is_cancelled() {
                 break;
             }
+            let before = self.cache.kept();
             for (partial, whole) in partial.iter_mut().zip(&whole) {
                 let is_far = self.is_far(from, partial.to);
                 let steps = (whole.steps || !is_far) && !self.is_by_lines(from, partial.to);
@@ -152,13 +151,31 @@ impl<S: SolvedSink> Solver<'_, S> {
                     });
                 }
             }
-            // Paths share estimates, so the cache is kept as long as its size allows.
-            if self.cache.kept() > KEPT + LARGEST * READING * self.largest {
-                self.cache.forget();
-            }
+            self.largest = self.largest.max(self.cache.kept().saturating_sub(before));
+            self.forget_if_large(all.get(number + 1), targets);
         }
         partial.retain(|partial| !partial.from.is_empty());
         Ok(partial)
+    }
+
+    /// Forgets estimates that are large, unless the next clock has hops of earlier clocks.
+    fn forget_if_large(&mut self, next: Option<&Clock>, targets: &[Clock]) {
+        let kept = self.cache.kept();
+        if kept <= KEPT {
+            return;
+        }
+        let graph = self.estimates.graph();
+        let number = |clock: Clock| graph.number(clock).map_or(u32::MAX, |number| number as u32);
+        let is_known = |hop: &[Clock]| self.hops.contains(&(number(hop[0]), number(hop[1])));
+        let shares = next.is_some_and(|&next| {
+            targets.iter().any(|&to| {
+                let path = graph.path(next, to, self.cache.conversions());
+                path.is_ok_and(|path| path.windows(2).any(is_known))
+            })
+        });
+        if !shares || kept > KEPT + self.largest {
+            self.cache.forget();
+        }
     }
 
     /// Finds out which mappings have few enough rows.
@@ -258,7 +275,6 @@ impl<S: SolvedSink> Solver<'_, S> {
             return Ok(());
         };
         for (from, to, source, fit) in fits {
-            self.largest = self.largest.max(fit.readings);
             let id = self.hops.len() as i64;
             if !self.hops.insert((number(from), number(to))) {
                 continue;

@@ -2,7 +2,7 @@
 //! R33).
 
 use super::choice::TICK;
-use super::knot::Knot;
+use super::knots::Knots;
 use crate::clock::{Clock, ClockId};
 
 /// The clocks of one timekeeper: the kernel's, but for the raw one.
@@ -102,7 +102,7 @@ impl Clocks {
     }
 
     /// The resolution of readings.
-    pub fn quantum(&self, knots: &[Knot]) -> Quantum {
+    pub fn quantum(&self, knots: &Knots) -> Quantum {
         let [from, to] = self.units;
         let quanta = [
             quantum(from, knots.iter().map(|knot| knot.a)),

@@ -8,6 +8,7 @@ use super::clocks::Clocks;
 use super::fit::Fit;
 use super::kept::{EstimateCache, LINES, Lines, Path, Version, pieces};
 use super::knot::Knot;
+use super::knots::Knots;
 use super::line::{Line, LineKind, Part, Parts};
 use super::sync::{self, Sample};
 use crate::clock::Clock;
@@ -466,8 +467,7 @@ impl Estimates {
         path.misses += 1;
         let fits = &cache.fits;
         let bounded = &path.bounded;
-        let around =
-            |value| Parts::around(hops.iter().map(|&hop| &fits[hop]), bounded, value).line();
+        let around = |value| Parts::line_around(fits, hops, bounded, value);
         let line: Line = around(value);
         path.recent = line;
         let readings: usize = hops.iter().map(|&hop| fits[hop].readings).sum();
@@ -510,7 +510,7 @@ impl Estimates {
         let fits = &cache.fits;
         Ok(pieces(move |value| match hops.is_empty() {
             true => Line::identity(value),
-            false => Parts::around(hops.iter().map(|&hop| &fits[hop]), &bounded, value).line(),
+            false => Parts::line_around(fits, &hops, &bounded, value),
         }))
     }
 
@@ -688,15 +688,27 @@ impl Estimates {
                 return Fit::of_samples(knots);
             }
         }
-        let mut knots = Vec::with_capacity(graph.readings(hop, conversions));
-        graph.each_reading(hop, conversions, |a, b, snapshot| {
-            knots.push(Knot::read(a, b, snapshot));
-        });
-        match graph.source_of(hop, conversions) {
-            Some(Source::Manifest) => Fit::said(knots, from.machine == to.machine),
-            Some(Source::Json | Source::Assumed) => Fit::said(knots, false),
-            Some(Source::Causality) => self.fit_causality([from, to], knots),
-            _ => Fit::new(knots, &clocks),
+        let source = graph.source_of(hop, conversions);
+        if source == Some(Source::Causality) {
+            let mut knots = Vec::new();
+            let add = |a, b, snapshot| knots.push(Knot::read(a, b, snapshot));
+            graph.each_reading(hop, conversions, add);
+            return self.fit_causality([from, to], knots);
+        }
+        let read = |each: &mut dyn FnMut(Knot)| {
+            let mut last = None;
+            graph.each_reading(hop, conversions, |a, b, snapshot| {
+                // Of equal values, only the first counts.
+                if last.replace(a) != Some(a) {
+                    each(Knot::read(a, b, snapshot));
+                }
+            });
+        };
+        let all = Knots::of_all(&read, graph.readings(hop, conversions));
+        match source {
+            Some(Source::Manifest) => Fit::said(all, &read, from.machine == to.machine),
+            Some(Source::Json | Source::Assumed) => Fit::said(all, &read, false),
+            _ => Fit::new(all, &read, &clocks),
         }
     }
 }
@@ -713,10 +725,10 @@ impl Fit {
     /// reading is left out, the next used one.
     fn reading(&self, index: Option<u32>, side: Side) -> Option<(Option<SnapshotId>, i64, i64)> {
         let index = index? as usize;
-        let is_used = |knot: &&Knot| !knot.is_corner;
+        let knot = |index: usize| self.knots.get(index).filter(|knot| !knot.is_corner);
         let knot = match side {
-            Side::Before => self.knots.get(..=index)?.iter().rev().find(is_used),
-            Side::After => self.knots.get(index..)?.iter().find(is_used),
+            Side::Before => (0..=index).rev().find_map(knot),
+            Side::After => (index..self.knots.len()).find_map(knot),
         }?;
         Some((knot.snapshot(), knot.a, knot.b))
     }

@@ -6,9 +6,11 @@ use std::ops::Range;
 use super::choice::{self, Choice, Hop, TICK};
 use super::clocks::{Clocks, LEAST_NOISE, Quantum};
 use super::kin::{Kin, Kinship, Offsets};
-use super::knot::{Gap, Knot, distance, gaps, median, middles, moved, off_line, rate};
+use super::knot::{self, Gap, Knot, distance, gaps, moved, off_line, rate};
+use super::knots::{Knots, Read};
 use super::left_out::{LeftOut, Straight};
 use super::rate::{Measured, Prior, Rate, changed, median_sigma};
+use super::select::{Again, median, medians};
 
 /// If the rate of two clocks differs from the nominal one by more than this, they do not count the
 /// same unit (rule R1).
@@ -147,18 +149,20 @@ impl Facts {
         self.tick > 0.0
     }
 
-    /// The nominal rate, κ of rules R1 and R34, by the rates of the gaps that tell one.
-    fn nominal_rate(&self, rates: &mut [f64], lengths: &mut [f64]) -> f64 {
+    /// The nominal rate, κ of rules R1 and R34, by the gaps that tell one.
+    fn nominal_rate<I: Iterator<Item = (Knot, Knot)>>(&self, telling: impl Fn() -> I) -> f64 {
         let unsure = match self.is_counter || self.has_errors {
             true => 0.0,
             false => {
+                let lengths = || telling().map(|(from, to)| distance(from.a, to.a));
                 let usual = median(lengths).unwrap_or(f64::INFINITY);
                 2.0 * (READ_APART + self.tick + self.quantum) / usual
             }
         };
         // Of two gaps, one may be a suspend.
         let off = |rate: &f64| (rate - 1.0).abs();
-        let measured = middles(rates).into_iter().flatten();
+        let rates = || telling().map(|(from, to)| rate(from, to));
+        let measured = medians(rates).into_iter().flatten();
         measured
             .min_by(|one, other| off(one).total_cmp(&off(other)))
             .filter(|measured| off(measured) > SAME_UNIT + unsure)
@@ -194,7 +198,7 @@ pub struct Fit {
     pub worst_error_ns: f64,
     /// The largest jump of nearest neighbour at a reading, without steps.
     pub worst_error_nearest_ns: f64,
-    pub(super) knots: Vec<Knot>,
+    pub(super) knots: Knots,
     pub(super) jumps: Vec<Jump>,
     /// The largest distance of ignored readings from the line, before all knots and after all knots
     /// (rule R5).
@@ -230,6 +234,23 @@ fn sigma(from: Knot, to: Knot) -> f64 {
     f64::from(from.error).hypot(f64::from(to.error)) / distance(from.a, to.a)
 }
 
+/// The other readings of a group say how well a reading is known (rule R32): the number of each used one in
+/// such a group, and the least error.
+fn grouped(all: &Knots, choice: &Choice, kappa: f64) -> Vec<(u32, f32)> {
+    let mut grouped = Vec::new();
+    for (number, (used, _)) in choice.used().enumerate() {
+        let mut others = choice.beside(used).peekable();
+        if others.peek().is_none() {
+            continue;
+        }
+        let at = all.at(used);
+        let offs = others.map(|other| moved(at, all.at(other), kappa).abs());
+        let least = offs.filter(|&off| off <= APART).fold(0.0, f64::max);
+        grouped.push((number as u32, least as f32));
+    }
+    grouped
+}
+
 impl OffLine {
     pub(super) fn new(knot: Knot, deviation_ns: f64) -> OffLine {
         OffLine { snapshot: knot.snapshot(), from_value: knot.a, to_value: knot.b, deviation_ns }
@@ -237,56 +258,59 @@ impl OffLine {
 }
 
 impl Fit {
-    /// Fits a hop to its readings, in the order of `a`.
-    pub(super) fn new(mut knots: Vec<Knot>, clocks: &Clocks) -> Fit {
-        knots.dedup_by_key(|knot| knot.a);
-        let quantum = clocks.quantum(&knots);
-        match Kin::of(&knots, clocks, quantum) {
-            Some(kin) => kin.fit(&knots),
-            None => Fit::of_readings(&knots, Facts::of(clocks, quantum)),
+    /// Fits a hop to its readings, in the order of different `a`.
+    pub(super) fn new(all: Knots, read: Read<'_>, clocks: &Clocks) -> Fit {
+        let quantum = clocks.quantum(&all);
+        match Kin::of(&all, clocks, quantum) {
+            Some(kin) => kin.fit(all, read),
+            None => Fit::of_readings(all, read, Facts::of(clocks, quantum)),
         }
     }
 
     /// Fits a hop to an assumption or a manifest's statement about its clocks. The error is unknown
     /// unless `is_exact`.
-    pub(super) fn said(mut knots: Vec<Knot>, is_exact: bool) -> Fit {
-        knots.dedup_by_key(|knot| knot.a);
-        Fit { is_known: is_exact, ..Fit::of_readings(&knots, Facts::KNOWN) }
+    pub(super) fn said(all: Knots, read: Read<'_>, is_exact: bool) -> Fit {
+        Fit { is_known: is_exact, ..Fit::of_readings(all, read, Facts::KNOWN) }
     }
 
-    fn of_readings(knots: &[Knot], facts: Facts) -> Fit {
-        let mut lengths: Vec<f64> = gaps(knots).map(|(from, to)| distance(from.a, to.a)).collect();
-        let short = choice::short(&mut lengths);
+    fn of_readings(all: Knots, read: Read<'_>, facts: Facts) -> Fit {
+        let length = |&(from, to): &(Knot, Knot)| distance(from.a, to.a);
+        let short = choice::short(|| all.gaps(all.all()).map(|gap| length(&gap)));
         let least = if facts.is_coarse() { TELLS_COARSE } else { 0.0 };
         let telling = short.max(least);
-        let told = gaps(knots).filter(|&(from, to)| distance(from.a, to.a) >= telling);
-        let mut rates: Vec<f64> = told.map(|(from, to)| rate(from, to)).collect();
-        lengths.retain(|&length| length >= telling);
+        let told = || all.gaps(all.all()).filter(|gap| length(gap) >= telling);
         let hop = Hop {
-            kappa: facts.nominal_rate(&mut rates, &mut lengths),
+            kappa: facts.nominal_rate(told),
             short,
             is_coarse: facts.is_coarse(),
             quantum: facts.quantum,
         };
-        let choice = hop.choose(knots);
-        let left_out = LeftOut::new(knots, &choice);
-        let used = choice.used.iter();
-        let used = used.map(|&(index, gap)| Knot { gap, ..knots[index] });
+        let choice = hop.choose(&all);
+        let left_out = LeftOut::new(&all, &choice);
         let tells = match facts.has_errors {
             true => Tells::Long(telling),
             false => Tells::Possible(telling),
         };
+        let grouped = match facts.has_errors {
+            true => Vec::new(),
+            false => grouped(&all, &choice, hop.kappa),
+        };
         let mut fit = Fit {
-            readings: knots.len(),
+            readings: all.len(),
             nominal_rate: hop.kappa,
             rate: hop.kappa,
-            knots: used.collect(),
-            worst_error_nearest_ns: hop.worst_nearest(knots, &choice),
+            worst_error_nearest_ns: hop.worst_nearest(&all, &choice),
             ..Fit::empty(tells)
         };
+        // There is no need for memory for both: all of them, and the used ones.
+        drop(all);
+        fit.knots = choice.read_used(read);
+        drop(choice);
         fit.find_errors(&facts);
-        if !facts.has_errors {
-            fit.raise_grouped(knots, &choice);
+        for (number, least) in grouped {
+            let number = number as usize;
+            let error = fit.knots.at(number).error;
+            fit.knots.set_error(number, error.max(least));
         }
         let paces = fit.find_rates(&facts);
         let wander = fit.raise_long();
@@ -312,7 +336,7 @@ impl Fit {
             outliers: Vec::new(),
             worst_error_ns: 0.0,
             worst_error_nearest_ns: 0.0,
-            knots: Vec::new(),
+            knots: Knots::default(),
             jumps: Vec::new(),
             beyond: [0.0; 2],
             least_wander: LEAST_WANDER,
@@ -329,7 +353,7 @@ impl Fit {
     }
 
     /// A fit of clocks whose offset is constant.
-    pub(super) fn of_offsets(knots: Vec<Knot>, offsets: Offsets) -> Fit {
+    pub(super) fn of_offsets(knots: Knots, offsets: Offsets) -> Fit {
         Fit { knots, offsets: Some(offsets), ..Fit::empty(Tells::Long(0.0)) }
     }
 
@@ -350,14 +374,14 @@ impl Fit {
                 worst_error_nearest_ns = f64::max(worst_error_nearest_ns, jump);
             }
         }
-        let usual = median(&mut numbers);
+        let usual = knot::median(&mut numbers);
         numbers.clear();
         numbers.extend(knots.iter().map(|knot| f64::from(knot.error)));
         let mut fit = Fit {
             readings: knots.len(),
-            noise_ns: median(&mut numbers).unwrap_or(0.0),
+            noise_ns: knot::median(&mut numbers).unwrap_or(0.0),
             worst_error_nearest_ns,
-            knots,
+            knots: knots.into(),
             ..Fit::empty(Tells::Sure(UNSURE * usual.unwrap_or(0.0)))
         };
         let paces = fit.find_rates(&Facts::KNOWN);
@@ -379,7 +403,7 @@ impl Fit {
         let mut rates: Vec<f64> = gaps(&knots).filter(is_long).map(|gap| 1.0 + gain(gap)).collect();
         let end = |gap: Option<(Knot, Knot)>| gap.filter(is_long).map_or(0.0, gain);
         let ends = [end(gaps(&knots).next()), end(gaps(&knots).last())];
-        let usual = median(&mut rates).unwrap_or(1.0);
+        let usual = knot::median(&mut rates).unwrap_or(1.0);
         for knot in &mut knots {
             knot.wander = wander.unwrap_or(0.0) as f32;
         }
@@ -390,8 +414,8 @@ impl Fit {
             rate: usual,
             rate_error: doubt,
             rate_spread: rates.iter().map(|rate| (rate - usual).abs()).fold(0.0, f64::max),
-            noise_ns: median(&mut errors).unwrap_or(0.0),
-            knots,
+            noise_ns: knot::median(&mut errors).unwrap_or(0.0),
+            knots: knots.into(),
             ends: Some(ends),
             is_known: wander.is_some(),
             rate_doubt: doubt,
@@ -406,17 +430,14 @@ impl Fit {
     /// A rate may change little here by chance, so no gap has a smaller w than this part of the
     /// usual one, which this returns (rule R9).
     fn raise_wanders(&mut self) -> f64 {
-        let least = median(&mut self.wanders()).map_or(LEAST_WANDER, |usual| CHANCE * usual);
-        for knot in &mut self.knots {
-            knot.wander = knot.wander.max(least as f32);
+        let lines = || self.knots.gaps(self.knots.all()).filter(|(from, _)| from.gap == Gap::Line);
+        let usual = median(|| lines().map(|(from, _)| f64::from(from.wander)));
+        let least = usual.map_or(LEAST_WANDER, |usual| CHANCE * usual);
+        for index in self.knots.all() {
+            let wander = self.knots.at(index).wander;
+            self.knots.set_wander(index, wander.max(least as f32));
         }
         least
-    }
-
-    /// w of all gaps that are lines.
-    fn wanders(&self) -> Vec<f64> {
-        let lines = self.knots.windows(2).filter(|gap| gap[0].gap == Gap::Line);
-        lines.map(|gap| f64::from(gap[0].wander)).collect()
     }
 
     /// If a gap is longer than usual, its w is the movement of the rate in this time (rule R5).
@@ -424,11 +445,11 @@ impl Fit {
     fn raise_long(&mut self) -> f64 {
         let (usual, long) = (self.usual_wander, self.usual_length);
         for index in 1..self.knots.len() {
-            let (from, to) = (self.knots[index - 1], self.knots[index]);
+            let (from, to) = (self.knots.at(index - 1), self.knots.at(index));
             let span = distance(from.a, to.a);
             if from.gap == Gap::Line && span > LONG * long {
                 let least = usual * (span / long).sqrt();
-                self.knots[index - 1].wander = from.wander.max(least as f32);
+                self.knots.set_wander(index - 1, from.wander.max(least as f32));
             }
         }
         usual
@@ -436,16 +457,17 @@ impl Fit {
 
     /// The error of each reading, err(i) of rules R5 and R32.
     fn find_errors(&mut self, facts: &Facts) {
-        let (mut residuals, mut seconds) = (Vec::new(), Vec::new());
-        for segment in self.segments() {
-            let knots = &self.knots[segment];
-            residuals.extend(knots.windows(3).map(|of| off_line(of[0], of[2], of[1])));
-            seconds.extend(knots.windows(5).map(|of| off_line(of[0], of[4], of[2])));
-        }
-        let count = residuals.len() as f64;
-        let usual = median(&mut residuals).unwrap_or(0.0);
-        let wanders = match seconds.len() >= SECONDS && usual > 0.0 {
-            true => median(&mut seconds).map_or(0.0, |second| (second / usual).powi(2) - 1.0),
+        let segments = self.knots.segments();
+        let of = |of: &Range<usize>| self.knots.windows(of.clone());
+        let residuals =
+            || segments.iter().flat_map(of).map(|[i, j, k]: [Knot; 3]| off_line(i, k, j));
+        let of = |of: &Range<usize>| self.knots.windows(of.clone());
+        let seconds =
+            || segments.iter().flat_map(of).map(|[i, _, j, _, k]: [Knot; 5]| off_line(i, k, j));
+        let count = segments.iter().map(|of| of.len().saturating_sub(2)).sum::<usize>() as f64;
+        let usual = median(residuals).unwrap_or(0.0);
+        let wanders = match seconds().nth(SECONDS - 1).is_some() && usual > 0.0 {
+            true => median(seconds).map_or(0.0, |second| (second / usual).powi(2) - 1.0),
             false => 0.0,
         };
         let part = f64::max(1.0 / 9.0, 1.0 - wanders.max(0.0) / 7.0).sqrt();
@@ -454,85 +476,60 @@ impl Fit {
         let told = 3.0 * part * (1.0 + 1.0 / count.max(1.0)) * scatter;
         let untold = facts.untold_noise / (1.0 + count);
         self.noise_ns = facts.quantum + facts.least_noise.max(untold).max(told);
-        for segment in self.segments() {
+        for segment in segments {
             for index in segment.clone() {
                 let error = self.noise_ns.max(self.residual(&segment, index));
-                self.knots[index].error = error as f32;
+                self.knots.set_error(index, error as f32);
             }
-        }
-    }
-
-    /// The other readings of a group say how well a reading is known (rule R32).
-    fn raise_grouped(&mut self, all: &[Knot], choice: &Choice) {
-        for (knot, &(used, _)) in self.knots.iter_mut().zip(&choice.used) {
-            let group = choice.groups.get(used);
-            let is_near = |other: &usize| choice.groups.get(*other) == group;
-            let others = (0..used).rev().take_while(is_near);
-            let others = others.chain((used + 1..all.len()).take_while(is_near));
-            let offs = others.map(|other| moved(all[used], all[other], self.nominal_rate).abs());
-            let least = offs.filter(|&off| off <= APART).fold(0.0, f64::max);
-            knot.error = knot.error.max(least as f32);
         }
     }
 
     /// The distance of a reading from the line of its neighbours in its segment.
     fn residual(&self, segment: &Range<usize>, index: usize) -> f64 {
-        let knots = &self.knots[segment.clone()];
-        let at = self.knots[index];
+        let knot = |index: usize| self.knots.at(index);
+        let at = knot(index);
         // A line far from its two readings is off by more than the reading at the end.
         let beyond = |next: Knot, further: Knot| {
             let (between, away) = (distance(next.a, further.a), distance(at.a, next.a));
             let part = (2.0 * between.abs() / away.abs()).min(1.0);
             off_line(next, further, at) * if self.shrinks_ends() { part } else { 1.0 }
         };
-        match knots {
-            [] | [_] | [_, _] => 0.0,
-            [_, next, further, ..] if index == segment.start => beyond(*next, *further),
-            [.., further, next, _] if index + 1 == segment.end => beyond(*next, *further),
-            _ => off_line(self.knots[index - 1], self.knots[index + 1], at),
+        match index {
+            _ if segment.len() < 3 => 0.0,
+            _ if index == segment.start => beyond(knot(index + 1), knot(index + 2)),
+            _ if index + 1 == segment.end => beyond(knot(index - 1), knot(index - 2)),
+            _ => off_line(knot(index - 1), knot(index + 1), at),
         }
-    }
-
-    /// The segments, as ranges of the knots.
-    fn segments(&self) -> Vec<Range<usize>> {
-        let mut start = 0;
-        let of = self.knots.chunk_by(|knot, _| knot.gap == Gap::Line);
-        let of = of.map(|segment| {
-            let from = start;
-            start += segment.len();
-            from..start
-        });
-        of.collect()
     }
 
     /// The rate of the hop and of its segments, and w of each gap (rules R4, R5, R33, R35).
     fn find_rates(&mut self, facts: &Facts) -> Vec<Pace> {
-        let segments = self.segments();
-        let measured = segments.iter().flat_map(|of| self.measured_in(of));
-        let all: Vec<Measured> = measured.flatten().collect();
-        let prior = (!facts.is_counter && (self.nominal_rate == 1.0 || all.is_empty()))
-            .then_some(facts.prior);
+        let segments = self.knots.segments();
+        let measured = Again::new(|| self.measured_in(&segments));
+        let all = || measured.iter();
+        let count = all().count();
+        let prior =
+            (!facts.is_counter && (self.nominal_rate == 1.0 || count == 0)).then_some(facts.prior);
         let of_hop = match self.tells {
-            Tells::Possible(_) => Prior { rate: self.nominal_rate, error: prior }.with(&all),
-            Tells::Long(_) | Tells::Sure(_) => self.median_of(&all),
+            Tells::Possible(_) => Prior { rate: self.nominal_rate, error: prior }.with(all),
+            Tells::Long(_) | Tells::Sure(_) => self.median_of(all),
         };
-        (self.rate, self.rate_error) = (of_hop.rate, of_hop.error);
-        for gap in &all {
-            self.rate_spread = self.rate_spread.max((gap.rate - self.rate).abs());
-        }
-        if !matches!(self.tells, Tells::Sure(_)) {
-            let told = all.len().max(1) as f64;
-            self.least_wander = LEAST_WANDER.max(UNTOLD_WOBBLE / told);
-        }
+        let spread = all().map(|gap| (gap.rate - of_hop.rate).abs());
+        let spread = spread.fold(self.rate_spread, f64::max);
         let most = match self.tells {
             Tells::Possible(_) => {
-                let usual = median_sigma(&all).unwrap_or(f64::INFINITY);
+                let usual = median_sigma(all).unwrap_or(f64::INFINITY);
                 LESS_SURE * usual.min(prior.unwrap_or(f64::INFINITY))
             }
             Tells::Long(_) | Tells::Sure(_) => f64::INFINITY,
         };
+        (self.rate, self.rate_error, self.rate_spread) = (of_hop.rate, of_hop.error, spread);
+        if !matches!(self.tells, Tells::Sure(_)) {
+            let told = count.max(1) as f64;
+            self.least_wander = LEAST_WANDER.max(UNTOLD_WOBBLE / told);
+        }
         let is_sure = move |gap: &Measured| gap.sigma <= most;
-        self.find_outside(&all, is_sure);
+        self.find_outside(&segments, count, is_sure);
         for segment in &segments {
             self.find_wanders(segment.clone(), is_sure);
         }
@@ -547,30 +544,32 @@ impl Fit {
         segments: &[Range<usize>],
         is_sure: impl Fn(&Measured) -> bool,
     ) {
-        let (mut wanders, mut lengths, mut sure) = (Vec::new(), Vec::new(), Vec::new());
-        for segment in segments {
-            let told = self.measured_in(segment);
-            for ((from, to), told) in gaps(&self.knots[segment.clone()]).zip(told) {
-                let length = distance(from.a, to.a);
-                lengths.push(length);
-                if told.as_ref().is_some_and(&is_sure) {
-                    wanders.push(f64::from(from.wander));
-                    sure.push(length);
-                }
-            }
-        }
-        self.usual_wander = median(&mut wanders).unwrap_or(self.least_wander);
-        let lengths = median(&mut lengths).zip(median(&mut sure));
-        self.usual_length = lengths.map_or(f64::INFINITY, |(all, sure)| all.max(SHORTER * sure));
+        let gaps = || segments.iter().flat_map(|of| self.knots.gaps(of.clone()));
+        let length = |(from, to): (Knot, Knot)| distance(from.a, to.a);
+        let is_sure =
+            |&(from, to): &(Knot, Knot)| self.measured(from, to).is_some_and(|gap| is_sure(&gap));
+        let with_length = |gap: (Knot, Knot)| (f64::from(gap.0.wander), length(gap));
+        let sure = Again::new(|| gaps().filter(is_sure).map(with_length));
+        let usual = median(|| sure.iter().map(|(wander, _)| wander));
+        let of_sure = median(|| sure.iter().map(|(_, length)| length));
+        let lengths = median(|| gaps().map(length)).zip(of_sure);
+        let usual_length = lengths.map_or(f64::INFINITY, |(all, sure)| all.max(SHORTER * sure));
+        self.usual_wander = usual.unwrap_or(self.least_wander);
+        self.usual_length = usual_length;
     }
 
     /// The growth of the error outside, and whether the drift is known (rules R35, R37).
-    fn find_outside(&mut self, gaps: &[Measured], is_sure: impl Fn(&Measured) -> bool) {
+    fn find_outside(
+        &mut self,
+        segments: &[Range<usize>],
+        gaps: usize,
+        is_sure: impl Fn(&Measured) -> bool,
+    ) {
         if !matches!(self.tells, Tells::Possible(_)) {
-            self.is_drift_known = !gaps.is_empty();
+            self.is_drift_known = gaps > 0;
             return;
         }
-        let sure = gaps.iter().filter(|gap| is_sure(gap));
+        let sure = self.measured_in(segments).filter(is_sure);
         let changes = sure.map(|gap| changed(gap.rate - self.rate, gap.sigma));
         self.rate_doubt = self.rate_error + 2.0 * changes.fold(0.0, f64::max);
         self.is_drift_known = (self.rate - self.nominal_rate).abs() > self.rate_doubt;
@@ -591,105 +590,115 @@ impl Fit {
     /// The rate of a gap; `None` if it tells none.
     fn measured(&self, from: Knot, to: Knot) -> Option<Measured> {
         let gap = self.gap(from, to);
+        self.is_told(from, to, &gap).then_some(gap)
+    }
+
+    /// Whether a gap tells a rate.
+    fn is_told(&self, from: Knot, to: Knot, gap: &Measured) -> bool {
         let length = distance(from.a, to.a);
-        let tells = match self.tells {
+        match self.tells {
             Tells::Long(short) => length >= short,
             Tells::Sure(most) => unsure(from, to) <= most,
             Tells::Possible(short) => {
                 let most = self.nominal_rate.abs() * SAME_UNIT + gap.sigma;
                 length >= short && (gap.rate - self.nominal_rate).abs() <= most
             }
-        };
-        tells.then_some(gap)
+        }
     }
 
-    /// The rates of the gaps in a segment.
-    fn measured_in(&self, segment: &Range<usize>) -> impl Iterator<Item = Option<Measured>> {
-        gaps(&self.knots[segment.clone()]).map(|(from, to)| self.measured(from, to))
+    /// The rates of the gaps in some segments.
+    fn measured_in(&self, segments: &[Range<usize>]) -> impl Iterator<Item = Measured> {
+        let gaps = segments.iter().flat_map(|segment| self.knots.gaps(segment.clone()));
+        gaps.filter_map(|(from, to)| self.measured(from, to))
     }
 
     /// The median rate of some gaps; that of the hop if there are none.
-    fn median_of(&self, gaps: &[Measured]) -> Rate {
-        let mut rates: Vec<f64> = gaps.iter().map(|gap| gap.rate).collect();
-        Rate { rate: median(&mut rates).unwrap_or(self.rate), error: 0.0 }
+    fn median_of<I: Iterator<Item = Measured>>(&self, gaps: impl Fn() -> I) -> Rate {
+        let rate = median(|| gaps().map(|gap| gap.rate));
+        Rate { rate: rate.unwrap_or(self.rate), error: 0.0 }
     }
 
     /// The rate of a segment.
     fn pace(&self, segment: &Range<usize>, prior: f64) -> Pace {
-        let gaps: Vec<Measured> = self.measured_in(segment).flatten().collect();
-        let first_sigma = match self.knots[segment.clone()] {
-            [from, to, ..] => self.gap(from, to).sigma,
-            _ => 0.0,
-        };
+        let measured = Again::new(|| self.measured_in(std::slice::from_ref(segment)));
+        let gaps = || measured.iter();
+        let first = self.knots.gaps(segment.clone()).next();
         let of = match self.tells {
-            Tells::Possible(_) => Prior { rate: self.rate, error: Some(prior) }.with(&gaps),
-            Tells::Long(_) | Tells::Sure(_) => self.median_of(&gaps),
+            Tells::Possible(_) => Prior { rate: self.rate, error: Some(prior) }.with(gaps),
+            Tells::Long(_) | Tells::Sure(_) => self.median_of(gaps),
         };
-        Pace { of, first_sigma }
+        Pace { of, first_sigma: first.map_or(0.0, |(from, to)| self.gap(from, to).sigma) }
     }
 
     /// w of each gap in a segment (rules R5, R35).
     fn find_wanders(&mut self, segment: Range<usize>, is_sure: impl Fn(&Measured) -> bool) {
-        let told: Vec<Option<Measured>> = self.measured_in(&segment).collect();
-        let beside = |gap: Option<usize>| {
-            let gap = gap.and_then(|gap| told.get(gap).copied().flatten());
-            gap.filter(|gap| is_sure(gap))
+        let tells =
+            |fit: &Fit, from, to, gap: &Measured| fit.is_told(from, to, gap) && is_sure(gap);
+        let mut knots = segment.clone().skip(1);
+        let next_gap = |fit: &Fit, index: usize| {
+            let (from, to) = (fit.knots.at(index - 1), fit.knots.at(index));
+            let gap = fit.gap(from, to);
+            (gap, tells(fit, from, to, &gap).then_some(gap))
         };
-        for index in 0..told.len() {
-            let (from, to) = (segment.start + index, segment.start + index + 1);
-            let own = self.gap(self.knots[from], self.knots[to]);
-            let beside = [beside(index.checked_sub(1)), beside(Some(index + 1))];
-            let changes = beside.into_iter().flatten();
+        let mut next = knots.next().map(|index| next_gap(self, index));
+        let mut before = None;
+        for index in segment {
+            let Some((own, told)) = next else { break };
+            next = knots.next().map(|index| next_gap(self, index));
+            let after = next.and_then(|(_, told)| told);
+            let changes = [before, after].into_iter().flatten();
             let changes =
                 changes.map(|other| changed(own.rate - other.rate, own.sigma + other.sigma));
             let wander = changes.max_by(f64::total_cmp);
             let wander = wander
                 .unwrap_or_else(|| changed(own.rate - self.rate, own.sigma + self.rate_error));
-            self.knots[from].wander = wander.max(self.least_wander) as f32;
+            before = told;
+            self.knots.set_wander(index, wander.max(self.least_wander) as f32);
         }
     }
 
     /// For segments of one or two readings, the error follows from the ignored readings around
     /// them, unless these are off by more than `most` (rule R5).
     fn raise_few(&mut self, left_out: &LeftOut, paces: &[Pace], most: f64) {
-        let segments = self.segments().into_iter().zip(paces);
+        let segments = self.knots.segments().into_iter().zip(paces);
         for (segment, pace) in segments.filter(|(segment, _)| segment.len() < 3) {
             let around = left_out.around(&segment);
-            let lines = self.knots[segment.clone()].iter();
-            let lines = lines.map(|&from| Straight { from, rate: pace.of.rate });
+            let lines = self.knots.of(segment.clone());
+            let lines = lines.map(|from| Straight { from, rate: pace.of.rate });
             let offs = lines.flat_map(|line| around.iter().map(move |&reading| line.off(reading)));
             let least = offs.filter(|&off| off <= most).fold(0.0, f64::max) as f32;
-            for knot in &mut self.knots[segment] {
-                knot.error = knot.error.max(least);
+            for index in segment {
+                let error = self.knots.at(index).error;
+                self.knots.set_error(index, error.max(least));
             }
         }
     }
 
     /// The largest error between two readings, without steps.
     fn find_worst(&mut self) {
-        let lines = self.knots.windows(2).filter(|gap| gap[0].gap == Gap::Line);
-        let errors = lines.map(|gap| {
-            let half = (distance(gap[0].a, gap[1].a) / 2.0).floor();
-            f64::from(gap[0].error.max(gap[1].error)) + f64::from(gap[0].wander) * half
+        let lines = self.knots.gaps(self.knots.all()).filter(|(from, _)| from.gap == Gap::Line);
+        let errors = lines.map(|(from, to)| {
+            let half = (distance(from.a, to.a) / 2.0).floor();
+            f64::from(from.error.max(to.error)) + f64::from(from.wander) * half
         });
         self.worst_error_ns = errors.fold(0.0, f64::max);
     }
 
     /// The line of a segment, through one of its readings.
     fn straight(&self, pace: Option<&Pace>, from: usize) -> Straight {
-        Straight { from: self.knots[from], rate: pace.map_or(self.rate, |pace| pace.of.rate) }
+        Straight { from: self.knots.at(from), rate: pace.map_or(self.rate, |pace| pace.of.rate) }
     }
 
     /// The ignored readings, and their distances.
     fn find_outliers(&mut self, left_out: &LeftOut, paces: &[Pace]) {
         let mut outliers = Vec::with_capacity(left_out.knots.len());
         let (usual, count) = (self.rate, self.knots.len());
-        let segments = self.segments();
+        let segments = self.knots.segments();
         for (number, segment) in segments.iter().enumerate() {
             let lines = if left_out.before(segment.start).is_empty() {
                 Vec::new()
             } else if let Some(before) = number.checked_sub(1) {
-                let (j, k) = (self.knots[segment.start - 1], self.knots[segment.start]);
+                let (j, k) = (self.knots.at(segment.start - 1), self.knots.at(segment.start));
                 let slides = [Straight { from: j, rate: rate(j, k) }];
                 match j.gap {
                     Gap::Slide => slides.to_vec(),
@@ -699,7 +708,7 @@ impl Fit {
                     ],
                 }
             } else {
-                vec![Straight { from: self.knots[0], rate: usual }]
+                vec![Straight { from: self.knots.at(0), rate: usual }]
             };
             for &reading in left_out.before(segment.start) {
                 let off = lines.iter().map(|line| line.off(reading));
@@ -707,14 +716,18 @@ impl Fit {
                 outliers.push(OffLine::new(reading, off));
             }
             for index in segment.start + 1..segment.end {
-                let (from, to) = (self.knots[index - 1], self.knots[index]);
-                let within = left_out.before(index).iter();
+                let within = left_out.before(index);
+                if within.is_empty() {
+                    continue;
+                }
+                let (from, to) = (self.knots.at(index - 1), self.knots.at(index));
+                let within = within.iter();
                 outliers.extend(
                     within.map(|&reading| OffLine::new(reading, off_line(from, to, reading))),
                 );
             }
         }
-        if let Some(&last) = self.knots.last() {
+        if let Some(last) = self.knots.last() {
             let line = Straight { from: last, rate: usual };
             let after = left_out.before(count).iter();
             outliers.extend(after.map(|&reading| OffLine::new(reading, line.off(reading))));
@@ -730,22 +743,30 @@ impl Fit {
 
     /// The readings after steps.
     fn find_steps(&mut self) {
-        let steps = self.knots.windows(2).filter(|gap| gap[0].gap != Gap::Line);
-        let steps = steps.map(|gap| OffLine::new(gap[1], moved(gap[0], gap[1], self.nominal_rate)));
+        let steps = self.knots.gaps(self.knots.all()).filter(|(from, _)| from.gap != Gap::Line);
+        let steps = steps.map(|(from, to)| OffLine::new(to, moved(from, to, self.nominal_rate)));
         self.steps = steps.collect();
     }
 
     /// An ignored reading inside a step may show on which side of the step it was; this makes the
     /// step narrower (rule R4). `wander` is the usual w.
     fn find_corners(&mut self, left_out: &LeftOut, paces: &[Pace], wander: f64) {
-        let segments = self.segments();
-        let mut cornered = Vec::with_capacity(self.knots.len());
+        let segments = self.knots.segments();
+        if segments.len() < 2 || left_out.knots.is_empty() {
+            return;
+        }
+        let mut cornered = Knots::with_capacity(self.knots.len());
+        let mut last_of_segment: Option<Knot> = None;
         for (number, segment) in segments.iter().enumerate() {
-            cornered.extend_from_slice(&self.knots[segment.clone()]);
+            for knot in self.knots.of(segment.clone()) {
+                if let Some(before) = last_of_segment.replace(knot) {
+                    cornered.push(before);
+                }
+            }
             let Some(next) = segments.get(number + 1) else {
                 break;
             };
-            let (j, k) = (self.knots[segment.end - 1], self.knots[next.start]);
+            let (j, k) = (self.knots.at(segment.end - 1), self.knots.at(next.start));
             let left_out = left_out.before(next.start);
             if j.gap == Gap::Slide || left_out.is_empty() {
                 continue;
@@ -776,26 +797,33 @@ impl Fit {
                     ..at
                 })
             };
-            if let (Some(at), Some(end)) = (last, cornered.last_mut())
-                && let Some(corner) = corner(at, before, j.gap)
-            {
+            let ends = last.and_then(|at| corner(at, before, j.gap));
+            if let (Some(corner), Some(end)) = (ends, &mut last_of_segment) {
                 (end.gap, end.wander) = (Gap::Line, wander as f32);
-                cornered.push(corner);
+                cornered.push(*end);
+                *end = corner;
             }
-            cornered.extend(first.and_then(|at| corner(at, after, Gap::Line)));
+            if let Some(corner) = first.and_then(|at| corner(at, after, Gap::Line))
+                && let Some(before) = last_of_segment.replace(corner)
+            {
+                cornered.push(before);
+            }
+        }
+        if let Some(last) = last_of_segment {
+            cornered.push(last);
         }
         self.knots = cornered;
     }
 
     /// Facts about the steps (rules R4, R5, R35). `wander` is the usual w.
     fn find_jumps(&mut self, paces: &[Pace], wander: f64) {
-        let segments = self.segments();
+        let segments = self.knots.segments();
         let after = segments.iter().zip(paces).skip(1);
         for ((segment, pace), (next, next_pace)) in segments.iter().zip(paces).zip(after) {
             let last = segment.end - 1;
-            let (before, after) = (self.knots[last], self.knots[next.start]);
-            let (later, later_sigma, changes) = match self.knots[next.clone()] {
-                [from, to, ..] => {
+            let (before, after) = (self.knots.at(last), self.knots.at(next.start));
+            let (later, later_sigma, changes) = match self.knots.gaps(next.clone()).next() {
+                Some((from, to)) => {
                     // Nobody measured the rate behind a corner.
                     let is_read = !from.is_corner && !to.is_corner;
                     let sigma = if is_read { next_pace.first_sigma } else { 0.0 };

@@ -9,8 +9,10 @@
 //! grow: neither between readings, nor outside.
 //!
 //! The search for the steps is like that of `choice.rs`. The cost of a line depends only on the
-//! difference of its two readings. So a state is a reading and a flag: whether a step led to it.
+//! difference of its two readings. So a state is a reading and a flag: whether a step led to it. The
+//! predecessors of both states of a reading take a byte.
 
+use std::collections::VecDeque;
 use std::ops::Range;
 
 use super::choice::{
@@ -18,8 +20,9 @@ use super::choice::{
 };
 use super::clocks::{Clocks, Quantum};
 use super::exact::{real, rounded};
-use super::knot::{Gap, Knot, distance, gaps, median, moved, off_line, rate};
-use super::rate::weighted_median;
+use super::knot::{Gap, Knot, distance, moved, off_line, rate};
+use super::knots::{Knots, Read};
+use super::select::{median, places, weighted_median};
 use crate::mapping::clamp;
 
 /// The least length of a gap that tells the rate of a coarse clock (rule R1).
@@ -132,7 +135,7 @@ pub(super) fn off(knot: &Knot, level: i128) -> f64 {
 impl Kin {
     /// The kinship of two clocks by their kinds and readings, in the order of different values;
     /// `None` for strangers (rule R30).
-    pub fn of(knots: &[Knot], clocks: &Clocks, quantum: Quantum) -> Option<Kin> {
+    pub fn of(knots: &Knots, clocks: &Clocks, quantum: Quantum) -> Option<Kin> {
         let kin = |kinship| Kin {
             kinship,
             tick: clocks.tick(),
@@ -152,29 +155,28 @@ impl Kin {
     }
 
     /// Whether the readings show another rate than 1.
-    fn is_contradicted(&self, knots: &[Knot]) -> bool {
-        let mut lengths: Vec<f64> = gaps(knots).map(|(from, to)| distance(from.a, to.a)).collect();
-        let short = short(&mut lengths);
+    fn is_contradicted(&self, knots: &Knots) -> bool {
+        let length = |(from, to): (Knot, Knot)| distance(from.a, to.a);
+        let short = short(|| knots.gaps(knots.all()).map(length));
         let least = if self.tick > 0.0 { TELLS_COARSE } else { 0.0 };
         let telling = short.max(least);
         let slack = self.slack() + self.quantum.sum;
         let tells = |&(from, to): &(Knot, Knot)| {
-            let length = distance(from.a, to.a);
+            let length = length((from, to));
             length >= telling && moved(from, to, 1.0).abs() <= LEAP * length + slack
         };
-        let told = gaps(knots).filter(tells);
-        // A delay of reading is a large rate in a short gap.
-        let rates = told.map(|(from, to)| (rate(from, to), distance(from.a, to.a)));
-        let rates: Vec<(f64, f64)> = rates.collect();
-        if rates.len() < GAPS_OF_STRANGERS {
+        let told = || knots.gaps(knots.all()).filter(tells);
+        let count = told().count();
+        if count < GAPS_OF_STRANGERS {
             return false;
         }
-        let mut lengths: Vec<f64> = rates.iter().map(|&(_, length)| length).collect();
-        let mut offs: Vec<f64> = knots.windows(3).map(|of| off_line(of[0], of[2], of[1])).collect();
-        let scatter = SCATTER * median(&mut offs).unwrap_or(0.0);
+        let offs = || knots.windows(knots.all()).map(|[i, j, k]: [Knot; 3]| off_line(i, k, j));
+        let scatter = SCATTER * median(offs).unwrap_or(0.0);
         let unsure = READ_APART.max(scatter) + self.tick + self.quantum.sum;
-        let chance = (rates.len() as f64).sqrt();
-        match (weighted_median(rates), median(&mut lengths)) {
+        let chance = (count as f64).sqrt();
+        // A delay of reading is a large rate in a short gap.
+        let rates = || told().map(|(from, to)| (rate(from, to), distance(from.a, to.a)));
+        match (weighted_median(rates), median(|| told().map(length))) {
             (Some(rate), Some(length)) => {
                 (rate - 1.0).abs() > CONTRADICTS * unsure / (chance * length)
             }
@@ -183,26 +185,23 @@ impl Kin {
     }
 
     /// A segment with its offset (rule R31b).
-    pub(super) fn level(&self, knots: &[Knot], segment: Range<usize>) -> Level {
-        let own = &knots[segment.clone()];
-        let mut offsets: Vec<i128> = own.iter().map(offset).collect();
-        offsets.sort_unstable();
+    pub(super) fn level(&self, knots: &Knots, segment: Range<usize>) -> Level {
+        let offsets = || knots.of(segment.clone()).map(|knot| offset(&knot));
         let is_rough = self.tick > 0.0 || self.quantum.sum > 0.0;
-        let at = |index: usize| offsets.get(index).copied().unwrap_or(0);
-        let last = offsets.len().saturating_sub(1);
         let offset = match self.kinship {
             // No delay has a known sign here.
             _ if is_rough || self.kinship == Kinship::Twins => {
-                (at(last / 2) + at(offsets.len() / 2)).div_euclid(2)
+                let middle = places(offsets, |count| [(count - 1) / 2, count / 2], i128::cmp);
+                middle.map_or(0, |[lower, upper]| (lower + upper).div_euclid(2))
             }
             // The later reading is ahead by the delay.
-            _ if self.target_is_first => at(last),
-            _ => at(0),
+            _ if self.target_is_first => offsets().max().unwrap_or(0),
+            _ => offsets().min().unwrap_or(0),
         };
-        let end = |knot: Option<&Knot>| knot.map_or(0, |knot| knot.a);
+        let end = |index: usize| knots.get(index).map_or(0, |knot| knot.a);
         Level {
-            start: end(own.first()),
-            end: end(own.last()),
+            start: end(segment.start),
+            end: end(segment.end - 1),
             offset,
             error: 0.0,
             knots: [segment.start, segment.end],
@@ -210,20 +209,26 @@ impl Kin {
     }
 
     /// The error that the scatter of readings shows, in segments of three or more.
-    pub(super) fn scatter(&self, knots: &[Knot], levels: &[Level]) -> f64 {
-        let long = levels.iter().filter(|level| level.knots[1] - level.knots[0] > 2);
-        let offs = long.flat_map(|level| {
-            let own = &knots[level.knots[0]..level.knots[1]];
-            own.iter().map(|knot| off(knot, level.offset))
-        });
-        let mut offs: Vec<f64> = offs.collect();
-        let count = offs.len() as f64;
-        median(&mut offs).map_or(0.0, |usual| SCATTER * (1.0 + 1.0 / count) * usual)
+    pub(super) fn scatter(&self, knots: &Knots, levels: &[Level]) -> f64 {
+        let long = || levels.iter().filter(|level| level.knots[1] - level.knots[0] > 2);
+        let offs = || {
+            long().flat_map(|level| {
+                let own = knots.of(level.knots[0]..level.knots[1]);
+                own.map(|knot| off(&knot, level.offset))
+            })
+        };
+        let count = long().map(|level| level.knots[1] - level.knots[0]).sum::<usize>() as f64;
+        median(offs).map_or(0.0, |usual| SCATTER * (1.0 + 1.0 / count) * usual)
     }
 
     /// The error of each segment (rule R31d), by all readings. Returns the error that is the same
     /// for all.
-    pub(super) fn find_errors(&self, knots: &[Knot], scatter: f64, levels: &mut [Level]) -> f64 {
+    pub(super) fn find_errors(
+        &self,
+        (read, count): (Read<'_>, usize),
+        scatter: f64,
+        levels: &mut [Level],
+    ) -> f64 {
         if self.kinship == Kinship::Twins {
             let error = LEAST_ERROR_OF_TWINS.max(self.quantum.larger as f64);
             for level in levels {
@@ -232,6 +237,11 @@ impl Kin {
             return error;
         }
         let rough = self.tick + self.quantum.sum;
+        let are_few = |level: &Level| level.knots[1] - level.knots[0] < 3;
+        let knots = match levels.iter().any(are_few) {
+            true => Knots::of_all(read, count),
+            false => Knots::default(),
+        };
         let ends: Vec<[i64; 2]> = levels.iter().map(|level| [level.start, level.end]).collect();
         for (number, level) in levels.iter_mut().enumerate() {
             let count = level.knots[1] - level.knots[0];
@@ -241,9 +251,9 @@ impl Kin {
                 let last = ends.get(number + 1);
                 let first = first.map_or(i64::MIN, |ends| ends[0]);
                 let last = last.map_or(i64::MAX, |ends| ends[1]);
-                let start = knots.partition_point(|knot| knot.a < first);
-                let around = knots[start..].iter().take_while(|knot| knot.a <= last);
-                let offs = around.map(|knot| off(knot, level.offset));
+                let start = first.checked_sub(1).map_or(0, |before| knots.count_until(before));
+                let around = knots.of(start..knots.len()).take_while(|knot| knot.a <= last);
+                let offs = around.map(|knot| off(&knot, level.offset));
                 let farthest = offs.filter(|&off| off <= self.slack()).fold(0.0, f64::max);
                 error = error.max(LEAST_ERROR + farthest);
             }
@@ -254,28 +264,16 @@ impl Kin {
 }
 
 /// Whether two clocks read the same number.
-fn are_twins(knots: &[Knot], quantum: Quantum) -> bool {
+fn are_twins(knots: &Knots, quantum: Quantum) -> bool {
     let unit = i128::from(quantum.larger.max(1));
-    let same =
-        knots.iter().filter(|knot| offset(knot).abs() < unit && i128::from(knot.a) > COUNTS * unit);
+    let is_same = |knot: &Knot| offset(knot).abs() < unit && i128::from(knot.a) > COUNTS * unit;
+    let same = knots.iter().filter(is_same);
     let (same, all) = (same.count(), knots.len());
     match all {
         0 => false,
         1 | 2 => same == all,
         _ => 2 * same > all,
     }
-}
-
-/// The segments of used readings.
-pub(super) fn segments(used: &[(usize, Gap)]) -> Vec<Range<usize>> {
-    let mut start = 0;
-    let of = used.chunk_by(|(_, gap), _| *gap == Gap::Line);
-    let of = of.map(|segment| {
-        let from = start;
-        start += segment.len();
-        from..start
-    });
-    of.collect()
 }
 
 /// No reading.
@@ -290,31 +288,60 @@ struct Way {
     after_step: bool,
 }
 
+/// The stored data of the two ways to a reading, in four bits each: how many readings the one before is
+/// back, 0 for none, and whether a step led to that one.
+#[derive(Debug, Clone, Copy)]
+struct Trace(u8);
+
+const AFTER_STEP: u8 = 1 << 3;
+
+impl Trace {
+    fn new(index: usize, ways: [Option<Way>; 2]) -> Trace {
+        let [line, step] = ways.map(|way| {
+            let way = way.filter(|way| way.from != NOWHERE);
+            // At most `MOST_LEFT_OUT` readings are between the two.
+            way.map_or(0, |way| {
+                let flag = if way.after_step { AFTER_STEP } else { 0 };
+                (index - way.from) as u8 | flag
+            })
+        });
+        Trace(line | (step << 4))
+    }
+
+    /// The reading before a reading, and whether a step led to that one.
+    fn before(self, (index, by_step): (usize, bool)) -> Option<(usize, bool)> {
+        let way = if by_step { self.0 >> 4 } else { self.0 & 0xf };
+        let back = usize::from(way & !AFTER_STEP);
+        (back > 0).then(|| (index - back, way & AFTER_STEP != 0))
+    }
+}
+
 /// The cheapest explanation of the readings (rule R31a).
 pub(super) struct Search<'k> {
-    knots: &'k [Knot],
+    knots: &'k Knots,
     /// A difference of two offsets that costs as much as leaving a reading out.
     scale: f64,
     /// A step above this is likely.
     slack: f64,
-    /// For each reading, the cheapest way that is a line, and the cheapest that is a step.
-    ways: Vec<[Option<Way>; 2]>,
+    /// For the last readings, the cheapest way that is a line, and the cheapest that is a step.
+    ways: VecDeque<(Knot, [Option<Way>; 2])>,
+    traces: Vec<Trace>,
 }
 
 impl<'k> Search<'k> {
-    pub(super) fn new(kin: &Kin, knots: &'k [Knot]) -> Search<'k> {
-        let moves = gaps(knots).map(|(from, to)| moved(from, to, 1.0).abs());
-        let mut moves: Vec<f64> = moves.collect();
+    pub(super) fn new(kin: &Kin, knots: &'k Knots) -> Search<'k> {
+        let moves = || knots.gaps(knots.all()).map(|(from, to)| moved(from, to, 1.0).abs());
         let usual = match knots.len() < SCATTERS {
             true => 0.0,
-            false => median(&mut moves).unwrap_or(0.0),
+            false => median(moves).unwrap_or(0.0),
         };
         let scale = (10.0 * usual).clamp(LEAST_SCALE, MOST_SCALE);
         Search {
             knots,
             scale: scale + kin.tick + kin.quantum.sum,
             slack: kin.slack(),
-            ways: Vec::with_capacity(knots.len()),
+            ways: VecDeque::new(),
+            traces: Vec::with_capacity(knots.len()),
         }
     }
 
@@ -324,13 +351,18 @@ impl<'k> Search<'k> {
         if self.knots.len() < 3 { 0 } else { MOST_LEFT_OUT }
     }
 
-    /// The used readings, each with the kind of the gap after it.
-    pub(super) fn cheapest(mut self) -> Vec<(usize, Gap)> {
+    /// The kind of the gap after each used reading; `None` for those that are left out.
+    pub(super) fn cheapest(mut self) -> Vec<Option<Gap>> {
         let count = self.knots.len();
         let mut end: Option<(Cost, usize, bool)> = None;
-        for index in 0..count {
-            let ways = self.ways_to(index);
-            self.ways.push(ways);
+        let knots = self.knots;
+        knots.iter().enumerate().for_each(|(index, knot)| {
+            let ways = self.ways_to(index, knot);
+            self.traces.push(Trace::new(index, ways));
+            if self.ways.len() > self.most_left_out() {
+                self.ways.pop_front();
+            }
+            self.ways.push_back((knot, ways));
             let left_out = count - 1 - index;
             if left_out <= self.most_left_out()
                 && let Some((cost, by_step)) = cheaper(ways, 0)
@@ -340,22 +372,21 @@ impl<'k> Search<'k> {
                     end = Some((cost, index, by_step));
                 }
             }
-        }
-        let mut used = Vec::new();
+        });
+        let mut gaps = vec![None; count];
         let mut after = Gap::Line;
         let mut next = end.map(|(_, index, by_step)| (index, by_step));
         while let Some((index, by_step)) = next {
-            used.push((index, after));
+            gaps[index] = Some(after);
             after = if by_step { Gap::Step } else { Gap::Line };
-            let way = self.ways.get(index).and_then(|ways| ways[usize::from(by_step)]);
-            next = way.filter(|way| way.from != NOWHERE).map(|way| (way.from, way.after_step));
+            let trace = self.traces.get(index);
+            next = trace.and_then(|trace| trace.before((index, by_step)));
         }
-        used.reverse();
-        used
+        gaps
     }
 
     /// The cheapest ways to a reading; of equal ones, that from the earliest reading.
-    fn ways_to(&self, index: usize) -> [Option<Way>; 2] {
+    fn ways_to(&self, index: usize, knot: Knot) -> [Option<Way>; 2] {
         let mut ways: [Option<Way>; 2] = [None, None];
         let mut add = |is_step: bool, way: Way| {
             let best = &mut ways[usize::from(is_step)];
@@ -367,10 +398,10 @@ impl<'k> Search<'k> {
             let first = Way { cost: index as Cost * LEFT_OUT, from: NOWHERE, after_step: false };
             add(false, first);
         }
-        for from in index.saturating_sub(self.most_left_out() + 1)..index {
+        let first = index - self.ways.len();
+        for (from, &(at, before)) in (first..).zip(&self.ways) {
             let left_out = (index - from - 1) as Cost * LEFT_OUT;
-            let before = self.ways[from];
-            let moved = moved(self.knots[from], self.knots[index], 1.0).abs();
+            let moved = moved(at, knot, 1.0).abs();
             if moved <= self.scale
                 && let Some((cost, after_step)) = cheaper(before, 0)
             {

@@ -5,6 +5,7 @@ use std::ops::Range;
 use super::choice::Choice;
 use super::exact::{real, rounded};
 use super::knot::{Knot, distance, moved};
+use super::knots::Knots;
 
 /// Two numbers that make a segment of readings a line: its begin, and its rate.
 #[derive(Debug, Clone, Copy)]
@@ -34,30 +35,39 @@ impl Straight {
 /// The ignored readings, with the used readings around them.
 pub(super) struct LeftOut {
     pub knots: Vec<Knot>,
-    /// The number of ignored readings before each used knot, and after all.
-    ends: Vec<usize>,
+    /// For each, the number of used knots before it.
+    places: Vec<u32>,
+    /// The number of used knots.
+    used: usize,
 }
 
 impl LeftOut {
     /// The readings that a choice does not use, except in a group with a used reading.
-    pub fn new(knots: &[Knot], choice: &Choice) -> LeftOut {
-        let mut out = LeftOut { knots: Vec::new(), ends: Vec::with_capacity(choice.used.len()) };
-        let mut next = 0;
+    pub fn new(knots: &Knots, choice: &Choice) -> LeftOut {
+        let mut out = LeftOut { knots: Vec::new(), places: Vec::new(), used: 0 };
+        let mut between: Vec<(usize, usize)> = Vec::new();
         let mut group = None;
-        let is_out = |index: usize, group: Option<usize>, next_group: Option<usize>| {
-            let own = choice.groups.get(index).copied();
-            own != group && own != next_group
-        };
-        for &(used, _) in &choice.used {
-            let own = choice.groups.get(used).copied();
-            let between = (next..used).filter(|&index| is_out(index, group, own));
-            out.knots.extend(between.map(|index| knots[index]));
-            out.ends.push(out.knots.len());
-            (next, group) = (used + 1, own);
+        for (index, (is_used, of)) in choice.all().enumerate() {
+            if !is_used {
+                between.push((index, of));
+                continue;
+            }
+            out.add(knots, &between, [group, Some(of)]);
+            between.clear();
+            (out.used, group) = (out.used + 1, Some(of));
         }
-        let after = (next..knots.len()).filter(|&index| is_out(index, group, None));
-        out.knots.extend(after.map(|index| knots[index]));
+        out.add(knots, &between, [group, None]);
         out
+    }
+
+    /// Adds readings between two used ones, each with its group.
+    fn add(&mut self, knots: &Knots, between: &[(usize, usize)], beside: [Option<usize>; 2]) {
+        for &(index, group) in between {
+            if !beside.contains(&Some(group)) {
+                self.knots.push(knots.at(index));
+                self.places.push(self.used as u32);
+            }
+        }
     }
 
     /// The ignored readings between a used knot and the one before it; for the number after the
@@ -73,7 +83,11 @@ impl LeftOut {
 
     /// The ignored readings after the knot before `first`, and before `last`.
     fn between(&self, first: usize, last: usize) -> &[Knot] {
-        let end = |knot: usize| self.ends.get(knot).copied().unwrap_or(self.knots.len());
+        let is_until = |knot: usize| move |&place: &u32| place as usize <= knot;
+        let end = |knot: usize| match knot < self.used {
+            true => self.places.partition_point(is_until(knot)),
+            false => self.knots.len(),
+        };
         let start = first.checked_sub(1).map_or(0, end);
         &self.knots[start..end(last)]
     }

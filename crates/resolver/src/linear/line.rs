@@ -211,6 +211,17 @@ impl Part {
         1.0 + self.slope
     }
 
+    /// The line of a path that has no other hop: the same as [`Parts::line`], without a list.
+    pub fn line(&self) -> Line {
+        let ends = Ends { start: self.start, end: self.end, kind: self.kind, rate: self.rate() };
+        let error = |anchor: i64| match self.error_at(anchor.into()) {
+            f64::INFINITY => (f64::INFINITY, 0.0),
+            // Like that of several hops, it begins at 0.
+            error => (0.0 * self.rate().abs() + error, 0.0 * self.rate().abs() + self.error_slope),
+        };
+        ends.line(|at| self.value(at), error)
+    }
+
     fn holds(&self, at: i128) -> bool {
         let is_at_least = |start: i64| i128::from(start) <= at;
         let is_below = |end: i64| at < i128::from(end);
@@ -233,26 +244,26 @@ impl Fit {
             return self.level_part(offsets, value);
         }
         let knots = &self.knots;
-        let count = partition(knots.len(), |index| knots[index].a <= value);
+        let count = knots.count_until(value);
         let before = count.checked_sub(1).and_then(|index| knots.get(index));
         match (before, knots.get(count)) {
             (Some(before), Some(after)) if before.gap != Gap::Line => {
-                self.step_part(count - 1, before, after)
+                self.step_part(count - 1, &before, &after)
             }
-            (Some(before), Some(after)) => line_part(count - 1, before, after, value),
+            (Some(before), Some(after)) => line_part(count - 1, &before, &after, value),
             (None, Some(first)) => Part {
                 start: None,
                 end: Some(first.a),
                 kind: LineKind::Before,
                 around: [None, Some(0)],
-                ..self.beside(first, 0)
+                ..self.beside(&first, 0)
             },
             (Some(last), None) => Part {
                 start: Some(last.a),
                 end: None,
                 kind: LineKind::After,
                 around: [Some(count as u32 - 1), None],
-                ..self.beside(last, 1)
+                ..self.beside(&last, 1)
             },
             (None, None) => unfitted(),
         }
@@ -304,7 +315,7 @@ impl Fit {
             None => (Some(level.end), None, level.error + self.beyond[1], LineKind::After),
         };
         let (from, to) = level.corner();
-        let read = partition(self.knots.len(), |index| self.knots[index].a <= value);
+        let read = self.knots.count_until(value);
         let around = [read.checked_sub(1), Some(read).filter(|&read| read < self.knots.len())];
         Part {
             start,
@@ -397,6 +408,55 @@ fn unfitted() -> Part {
 /// Larger than the distance of any two values.
 const FAR: f64 = 1e20;
 
+/// The values on a line, its kind, and the rate of the target.
+struct Ends {
+    start: Option<i64>,
+    end: Option<i64>,
+    kind: LineKind,
+    rate: f64,
+}
+
+impl Ends {
+    /// The line, by the reading of the target at a value, and by the error at the anchor with its growth in each
+    /// nanosecond.
+    fn line(self, value: impl Fn(i128) -> i128, error: impl FnOnce(i64) -> (f64, f64)) -> Line {
+        let mut kind = self.kind;
+        let anchor = match (self.start, self.end) {
+            (None, Some(end)) => {
+                kind = LineKind::Before;
+                end
+            }
+            (Some(_), Some(end)) if kind == LineKind::Before => end,
+            (Some(start), end) => {
+                // A value that is never reached is before nothing.
+                if end.is_none() {
+                    kind = LineKind::After;
+                }
+                start
+            }
+            (None, None) => 0,
+        };
+        let offset = |at: i64| value(at.into()) - i128::from(at);
+        let slope = match (self.start, self.end) {
+            (Some(start), Some(end)) => real(offset(end) - offset(start)) / distance(start, end),
+            _ => self.rate - 1.0,
+        };
+        let (error, error_slope) = error(anchor);
+        // The rates of clocks that jump may multiply beyond all numbers.
+        let is_finite = [slope, error_slope].into_iter().all(f64::is_finite) && !error.is_nan();
+        Line {
+            start: self.start,
+            end: self.end,
+            anchor,
+            offset: i64::try_from(offset(anchor)).ok().filter(|_| is_finite),
+            slope,
+            error,
+            error_slope,
+            kind,
+        }
+    }
+}
+
 /// The hops of a path around a value, and the value where each begins.
 #[derive(Debug, Clone)]
 pub(super) struct Parts {
@@ -422,6 +482,14 @@ struct BoundedParts {
 }
 
 impl Parts {
+    /// The line around a value, of hops by their index.
+    pub fn line_around(fits: &[Fit], hops: &[usize], bounded: &[Bounded], value: i64) -> Line {
+        match (hops, bounded) {
+            (&[hop], []) => fits[hop].part(value).line(),
+            _ => Parts::around(hops.iter().map(|&hop| &fits[hop]), bounded, value).line(),
+        }
+    }
+
     /// The hops around a value. `bounded` are those that messages bound, in order.
     pub fn around<'f>(
         hops: impl Iterator<Item = &'f Fit>,
@@ -559,43 +627,10 @@ impl Parts {
 
     /// All hops as one line (rule R6).
     pub fn line(&self) -> Line {
-        let mut kind = LineKind::Line;
-        for part in &self.parts {
-            kind = kind.weakest(part.kind);
-        }
-        let anchor = match (self.start, self.end) {
-            (None, Some(end)) => {
-                kind = LineKind::Before;
-                end
-            }
-            (Some(_), Some(end)) if kind == LineKind::Before => end,
-            (Some(start), end) => {
-                // A value that is never reached is before nothing.
-                if end.is_none() {
-                    kind = LineKind::After;
-                }
-                start
-            }
-            (None, None) => 0,
-        };
-        let offset = |at: i64| self.value(at.into()) - i128::from(at);
-        let slope = match (self.start, self.end) {
-            (Some(start), Some(end)) => real(offset(end) - offset(start)) / distance(start, end),
-            _ => self.rate - 1.0,
-        };
-        let (error, error_slope) = self.error(anchor);
-        // The rates of clocks that jump may multiply beyond all numbers.
-        let is_finite = [slope, error_slope].into_iter().all(f64::is_finite) && !error.is_nan();
-        Line {
-            start: self.start,
-            end: self.end,
-            anchor,
-            offset: i64::try_from(offset(anchor)).ok().filter(|_| is_finite),
-            slope,
-            error,
-            error_slope,
-            kind,
-        }
+        let kinds = self.parts.iter().map(|part| part.kind);
+        let kind = kinds.fold(LineKind::Line, LineKind::weakest);
+        let ends = Ends { start: self.start, end: self.end, kind, rate: self.rate };
+        ends.line(|at| self.value(at), |anchor| self.error(anchor))
     }
 
     /// The error at a value, and its growth in each nanosecond.

@@ -55,6 +55,8 @@
 //! | the bounds by messages of a relation that is measured (rule AL18) | `bounds.rs` |
 //! | the line of a hop around a value, and of a path of hops (rules R4–R6) | `line.rs` |
 //! | the value by that | `estimates.rs` |
+//! | the readings of a hop in memory | `knots.rs` |
+//! | medians of many numbers | `select.rs` |
 //! | the data that is kept for the next value | `kept.rs` |
 //!
 //! A path is a polyline with integer corners. Between two corners, all of its hops stay on the same
@@ -82,9 +84,11 @@ mod kept;
 mod kin;
 mod kin_fit;
 mod knot;
+mod knots;
 mod left_out;
 mod line;
 mod rate;
+mod select;
 mod sync;
 
 pub use bounds::CausalBound;

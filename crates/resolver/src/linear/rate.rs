@@ -5,6 +5,8 @@
 //! its certainty: 150 ppm is nearly all that those two readings can say, and nothing is left of it
 //! after ten snapshots.
 
+use super::select::weighted_median;
+
 /// The rate of a gap, and its error, which the errors of its two readings cause.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Measured {
@@ -29,11 +31,12 @@ pub(super) struct Prior {
 
 impl Prior {
     /// The rate by this and by some gaps.
-    pub fn with(self, gaps: &[Measured]) -> Rate {
+    pub fn with<I: Iterator<Item = Measured>>(self, gaps: impl Fn() -> I) -> Rate {
         let own = self.error.map_or(0.0, certainty);
-        let of_gaps: f64 = gaps.iter().map(|gap| certainty(gap.sigma)).sum();
+        let of_gaps: f64 = gaps().map(|gap| certainty(gap.sigma)).sum();
         // Two gaps confirm each other.
-        let weight = if gaps.len() > 1 { 2.0 * of_gaps } else { of_gaps };
+        let are_several = gaps().nth(1).is_some();
+        let weight = if are_several { 2.0 * of_gaps } else { of_gaps };
         let all = own + weight;
         let shown = median_rate(gaps).map_or(0.0, |shown| shown - self.rate);
         Rate {
@@ -48,33 +51,13 @@ fn certainty(error: f64) -> f64 {
 }
 
 /// The weighted median of the rates of gaps.
-fn median_rate(gaps: &[Measured]) -> Option<f64> {
-    weighted_median(gaps.iter().map(|gap| (gap.rate, 1.0 / gap.sigma)).collect())
+fn median_rate<I: Iterator<Item = Measured>>(gaps: impl Fn() -> I) -> Option<f64> {
+    weighted_median(|| gaps().map(|gap| (gap.rate, 1.0 / gap.sigma)))
 }
 
 /// The weighted median of their errors.
-pub(super) fn median_sigma(gaps: &[Measured]) -> Option<f64> {
-    weighted_median(gaps.iter().map(|gap| (gap.sigma, 1.0 / gap.sigma)).collect())
-}
-
-/// The number at half of all weight. Each number is in the middle of its own weight; between two,
-/// the median is on the straight line.
-pub(super) fn weighted_median(mut numbers: Vec<(f64, f64)>) -> Option<f64> {
-    numbers.sort_unstable_by(|(one, _), (other, _)| one.total_cmp(other));
-    let half = numbers.iter().map(|(_, weight)| weight).sum::<f64>() / 2.0;
-    let mut until = 0.0;
-    let mut before: Option<(f64, f64)> = None;
-    for (number, weight) in numbers {
-        let place = until + weight / 2.0;
-        if let Some((lower, from)) = before
-            && place >= half
-        {
-            return Some(lower + (number - lower) * ((half - from) / (place - from)).min(1.0));
-        }
-        before = Some((number, place));
-        until += weight;
-    }
-    before.map(|(number, _)| number)
+pub(super) fn median_sigma<I: Iterator<Item = Measured>>(gaps: impl Fn() -> I) -> Option<f64> {
+    weighted_median(|| gaps().map(|gap| (gap.sigma, 1.0 / gap.sigma)))
 }
 
 /// The part of a difference of two rates that is more than their errors explain.
@@ -88,7 +71,7 @@ mod tests {
 
     #[test]
     fn r33_a_median_with_weights_is_at_half_of_all_weight() {
-        let median = |of: &[(f64, f64)]| weighted_median(of.to_vec());
+        let median = |of: &[(f64, f64)]| weighted_median(|| of.iter().copied());
         assert_eq!(median(&[]), None);
         assert_eq!(median(&[(7.0, 3.0)]), Some(7.0));
         // Equal weights: the median.
@@ -103,23 +86,23 @@ mod tests {
     #[test]
     fn r33_a_rate_is_between_what_clocks_do_and_what_is_seen() {
         let prior = Prior { rate: 1.0, error: Some(150e-6) };
-        let nothing = prior.with(&[]);
+        let nothing = prior.with(|| [].into_iter());
         assert_eq!(nothing.rate, 1.0);
         assert!((nothing.error - 150e-6).abs() < 1e-15);
         // One gap as sure as the prior counts half.
         let gap = Measured { rate: 1.0002, sigma: 150e-6 };
-        let half = prior.with(&[gap]);
+        let half = prior.with(|| [gap].into_iter());
         assert!((half.rate - 1.0001).abs() < 1e-12);
         assert!((half.error - 150e-6 / 2f64.sqrt()).abs() < 1e-12);
         // Two of them count four times as much as one.
-        let two = prior.with(&[gap, gap]);
+        let two = prior.with(|| [gap, gap].into_iter());
         assert!((two.rate - 1.00016).abs() < 1e-12);
         assert!((two.error - 150e-6 / 5f64.sqrt()).abs() < 1e-12);
         // Nothing is known.
         let unknown = Prior { rate: 0.4, error: None };
-        assert_eq!(unknown.with(&[]).rate, 0.4);
-        assert_eq!(unknown.with(&[]).error, f64::INFINITY);
-        assert!((unknown.with(&[gap]).rate - 1.0002).abs() < 1e-12);
+        assert_eq!(unknown.with(|| [].into_iter()).rate, 0.4);
+        assert_eq!(unknown.with(|| [].into_iter()).error, f64::INFINITY);
+        assert!((unknown.with(|| [gap].into_iter()).rate - 1.0002).abs() < 1e-12);
     }
 
     #[test]

@@ -772,8 +772,8 @@ proptest! {
         let mut estimates = of_hop(&readings);
         let knots = fit(&mut estimates).knots.clone();
         // Exact at the used readings, and in order inside a segment.
-        for pair in knots.windows(2) {
-            let pair = [pair[0], pair[1]].map(|knot| knot::Knot {
+        for pair in knots.windows::<2>(knots.all()) {
+            let pair = pair.map(|knot| knot::Knot {
                 a: knot.a - BEGIN[0],
                 b: knot.b - BEGIN[1],
                 ..knot

@@ -194,7 +194,7 @@ fn r32_other_readings_of_a_group_say_how_well_one_is_known() {
     let group = |apart: i64| {
         let readings = [(0, 0), (1_000, apart + 1_000), (SECOND, SECOND), (2 * SECOND, 2 * SECOND)];
         let mut estimates = of_hop(&readings);
-        let first = fit(&mut estimates).knots[0];
+        let first = fit(&mut estimates).knots.at(0);
         f64::from(first.error)
     };
     assert_eq!(group(400_000), 400_000.0);
