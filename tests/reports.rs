@@ -710,7 +710,7 @@ fn dt7_slices_that_may_be_wrong_are_no_maximum_and_are_told() {
     assert_eq!(doubted, expected);
     let line = summary.lines().find(|line| line.starts_with("  lost"));
     let line = line.unwrap_or_else(|| panic!("{summary}"));
-    assert!(line.ends_with("1 packet of 1 writer; 1 of 3 slices may be wrong"), "{line}");
+    assert!(line.ends_with("packets of 1 writer in 1 place; 1 of 3 slices may be wrong"), "{line}");
     assert_eq!(rows(&conn, "SELECT value FROM stats WHERE name = 'slices_doubtful'"), [["1"]]);
 
     let trace = trace.to_str().unwrap();

@@ -406,7 +406,7 @@ fn in_words(lost: &Lost) -> Option<(usize, String)> {
         }
         (LossKind::Packets, _) => {
             let places = counted(lost.rows, "place", "places");
-            (2, format!("packets in {places} of {}", writers()))
+            (2, format!("packets of {} in {places}", writers()))
         }
         (LossKind::KernelBuffer, true) => {
             let events = counted(lost.count, "kernel event", "kernel events");
@@ -708,7 +708,7 @@ mod tests {
             "1 mapping, in profiler_smaps\n",
             "1 switch on 1 CPU,",
             "kernel events in 1 place on 1 CPU,",
-            "1 packet of 1 writer,",
+            "packets of 1 writer in 1 place,",
             "1 kernel event in the buffers of 1 CPU,",
             "1 chunk or packet in 1 buffer,",
             "1 failed flush or invalid packet,",
