@@ -664,7 +664,7 @@ def test_an_import_takes_no_more_than_it_may(tmp_path):
         timebase.import_trace(trace, tmp_path / "small.db", max_size=1_000_000)
     with pytest.raises(timebase.ImportFailed, match="for max_size: a size is a number of bytes"):
         timebase.import_trace(trace, tmp_path / "small.db", max_size="large")
-    with pytest.raises(timebase.ImportFailed, match="more than 1KB of memory, .* Raise the limit with max_memory="):
+    with pytest.raises(timebase.ImportFailed, match="more than 1KB of memory, .* raise the limit with max_memory="):
         timebase.import_trace(trace, tmp_path / "small.db", max_memory="1K")
     assert not list(tmp_path.iterdir())
     timebase.import_trace(trace, tmp_path / "small.db", max_size="20M", max_memory="1G")
