@@ -171,7 +171,7 @@ fn compact_json_has_the_check_of_its_unit() {
         let file = format!("{at}.db");
         let conn = import(&place, &file, &[&["doctor/json_unit.json"], *flags].concat());
         let found = "SELECT severity, events, message FROM finding WHERE check_name = 'json_unit'";
-        let text = "Most durations of the first 3 events are below a nanosecond, as microseconds: the longest of these is 0.000456; as seconds, it is 456.0 us.";
+        let text = "Most durations of the first 3 events are below a nanosecond, as microseconds: the longest of these is 0.000456; as seconds, it is 456.0 us. Write dur in microseconds.";
         assert_eq!(rows(&conn, found), [["warning", "3", text]], "{flags:?}");
     }
 }

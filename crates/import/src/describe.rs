@@ -164,7 +164,7 @@ pub(crate) fn summarize(
         end_ts,
         files: match is_alone {
             true => 0,
-            false => trace.read.iter().filter(|read| read.other.is_none()).count() as u64,
+            false => trace.read.iter().filter(|read| read.file.is_trace()).count() as u64,
         },
         machines: trace.machines.len() as u64,
         placements: trace

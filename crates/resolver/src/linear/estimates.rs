@@ -698,7 +698,7 @@ impl Estimates {
         let read = |each: &mut dyn FnMut(Knot)| {
             let mut last = None;
             graph.each_reading(hop, conversions, |a, b, snapshot| {
-                // Of equal values, only the first counts.
+                // Only the first of equal values counts.
                 if last.replace(a) != Some(a) {
                     each(Knot::read(a, b, snapshot));
                 }

@@ -49,7 +49,7 @@ impl Durations {
         if self.tiny > self.positive / 2 {
             let (events, longest, as_seconds) = (self.events, self.longest, self.longest * 1e6);
             let text = format!(
-                "most durations of the first {events} events are below a nanosecond, as microseconds: the longest of these is {longest}; as seconds, it is {as_seconds:.1} us"
+                "most durations of the first {events} events are below a nanosecond, as microseconds: the longest of these is {longest}; as seconds, it is {as_seconds:.1} us. Write dur in microseconds"
             );
             session.warn(LogMessage::new(Severity::Warning, "json_unit", text));
         }
